@@ -41,8 +41,8 @@ export type Clients = {
   sql: Sql;
   /** Pool and session settings of searches. */
   searchSql: Sql;
-  /** The same for searches of small workspaces. */
-  smallSearchSql: Sql;
+  /** The same for statements that are planned once. */
+  lastingSql: Sql;
   /** A pool of the access area's own. */
   accessSql: Sql;
   objects: ObjectStore;
@@ -50,7 +50,7 @@ export type Clients = {
 
 export async function createAreas(
   config: Config,
-  { sql, searchSql, smallSearchSql, accessSql, objects }: Clients,
+  { sql, searchSql, lastingSql, accessSql, objects }: Clients,
   log: Logger,
 ): Promise<Areas> {
   const clock = systemClock;
@@ -61,6 +61,7 @@ export async function createAreas(
   const queue = createJobQueue({ sql, log, clock });
   const usage = await createUsage({
     sql,
+    lastingSql,
     identity: () => readIdentity(sql),
     directory: join(config.dataDir, 'events'),
     settings: config.usage,
@@ -92,7 +93,7 @@ export async function createAreas(
   const documents = createDocuments({
     sql,
     searchSql,
-    smallSearchSql,
+    lastingSql,
     meilisearch: config.search.meilisearch,
     objects,
     invalidation,

@@ -33,13 +33,13 @@ const SEARCH_SETTINGS = {
 };
 
 /**
- * A pool for searches of small workspaces, each shape of which is planned once a connection: planning took longer than reading some
+ * A pool for statements that are planned once a connection, as searches of small workspaces: planning took longer than reading some
  * hundred rows. Such a plan is kept while the tables grow, and must not read one of them whole: it goes by indexes, row by row.
  */
-export const connectForSmallSearch = (url: string, log: Logger): Sql =>
+export const connectForLastingPlans = (url: string, log: Logger): Sql =>
   connectPostgres({
     url,
-    applicationName: 'atrium-search-small',
+    applicationName: 'atrium-lasting',
     log,
     json: LOSSLESS,
     connectionsMax: 4,

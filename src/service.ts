@@ -10,7 +10,7 @@ import type { AccessLog, Logger } from './core/logger.ts';
 import { toOrigin } from './core/origin.ts';
 import type { Siblings } from './core/siblings.ts';
 import { until } from './core/wait.ts';
-import { connectDatabase, connectForAccess, connectForSearch, connectForSmallSearch } from './database.ts';
+import { connectDatabase, connectForAccess, connectForLastingPlans, connectForSearch } from './database.ts';
 import { type FirstKey, keepFirstKey } from './first-key.ts';
 import { createAdmission } from './http/admission/admission.ts';
 import { createMemoryGuard } from './http/admission/memory-guard.ts';
@@ -67,10 +67,10 @@ export async function startService(
   const { bucket, region, formProfile } = config.objects;
   const sql = await connectDatabase(backing.databaseUrl, log);
   const searchSql = connectForSearch(backing.databaseUrl, log);
-  const smallSearchSql = connectForSmallSearch(backing.databaseUrl, log);
+  const lastingSql = connectForLastingPlans(backing.databaseUrl, log);
   const accessSql = connectForAccess(backing.databaseUrl, log);
   const objects = createObjectStore({ ...backing.s3, bucket, region, formProfile });
-  const areas = await createAreas(config, { sql, searchSql, smallSearchSql, accessSql, objects }, log);
+  const areas = await createAreas(config, { sql, searchSql, lastingSql, accessSql, objects }, log);
   const requestMetrics = createRequestMetrics();
   const cors = createCors(config.server.corsOrigins);
   let ending = false;
@@ -131,7 +131,7 @@ export async function startService(
   const close = async (timeoutMs: number): Promise<void> => {
     await lifecycle.stop(timeoutMs);
     objects.close();
-    await Promise.all([sql, searchSql, smallSearchSql, accessSql].map(closeDatabase));
+    await Promise.all([sql, searchSql, lastingSql, accessSql].map(closeDatabase));
   };
   const { host, port, sharesPort, shutdownTimeoutMs, shutdownDelayMs } = config.server;
   const listen = (): void => {

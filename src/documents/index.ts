@@ -51,7 +51,7 @@ export { createSearchMaintenance } from './search/maintenance.ts';
 export type DocumentsDeps = {
   sql: Sql;
   searchSql: Sql;
-  smallSearchSql: Sql;
+  lastingSql: Sql;
   meilisearch: MirrorSettings | undefined;
   objects: ObjectStore;
   invalidation: Invalidation;
@@ -90,10 +90,10 @@ export function createDocuments(deps: DocumentsDeps): Area & {
   /** Looks whether the models have changed. */
   reload(): void;
 } {
-  const { sql, searchSql, smallSearchSql, objects, meilisearch, invalidation, clock, log, settings } = deps;
+  const { sql, searchSql, lastingSql, objects, meilisearch, invalidation, clock, log, settings } = deps;
   const store = createDocumentStore(sql, createSearchEntries(), { reads: settings.content.reads });
   const { bucket } = objects;
-  const search = createDocumentSearch({ sql, searchSql, smallSearchSql, bucket, meilisearch, log });
+  const search = createDocumentSearch({ sql, searchSql, lastingSql, bucket, meilisearch, log });
   const documents = createCachedLookup({
     load: store.locate,
     ttlMs: CACHE_TTL_MS,

@@ -39,6 +39,8 @@ import { createEventWriter } from './store/writer.ts';
 
 export type UsageDeps = {
   sql: Sql;
+  /** For statements that are planned once. Default: as for the others. */
+  lastingSql?: Sql;
   /** The identity of the database, for a message queue that several services use. */
   identity(): Promise<string>;
   directory: string;
@@ -124,7 +126,7 @@ export async function createUsage(deps: UsageDeps): Promise<Usage> {
       ...eventRoutes({
         ingest: createIngest({ appender, clock }),
         retrieve: createRetrieve({
-          reader: createEventReader(sql),
+          reader: createEventReader(sql, deps.lastingSql),
           awaitStoring: settled,
           keptSince: () => (retentionDays === 0 ? undefined : horizon()),
           clock,

@@ -17,7 +17,7 @@ export const FIRST_PAGE: PageCursor = { backwards: false, position: undefined, i
 /** The end of the window, read backwards. */
 export const LAST_PAGE: PageCursor = { backwards: true, position: undefined, inclusive: false };
 
-/** The result of reading: the rows in ascending order, and the next one in the direction of reading, if any. */
+/** The result of reading: the first and last rows, or all in ascending order, and the next one in the direction of reading, if any. */
 export type ReadPage = { positions: readonly Position[]; beyond: Position | undefined };
 
 export type PageCursors = {

@@ -6,19 +6,20 @@ import type { StoredEvent } from './store/reader.ts';
 
 /** `2026-01-31 10:00:00` → `2026-01-31T10:00:00.000`: at least milliseconds, and no zone. */
 function renderTime(text: string): string {
-  const [seconds = '', fraction = ''] = text.split('.');
-  return `${seconds.replace(' ', 'T')}.${fraction.padEnd(3, '0')}`;
+  const time = text.replace(' ', 'T');
+  const point = time.indexOf('.');
+  return point === -1 ? `${time}.000` : time.padEnd(point + 4, '0');
 }
 
 function renderEvent(workspaceId: string, event: StoredEvent): string {
-  const createdAt = JSON.stringify(renderTime(event.created_at));
+  const createdAt = renderTime(event.created_at);
   const { extensions } = event;
   return (
     `{"specversion":"1.0","type":${JSON.stringify(event.type)},"event_id":${JSON.stringify(event.event_id)},` +
-    `"time":${JSON.stringify(renderTime(event.time))},"source":${JSON.stringify(event.source)},` +
+    `"time":"${renderTime(event.time)}","source":${JSON.stringify(event.source)},` +
     `"subject":${JSON.stringify(event.subject)},"data":${event.data},"id":"${event.id}",` +
-    `"workspace_id":${JSON.stringify(workspaceId)},"created_at":${createdAt},"updated_at":${createdAt}` +
-    `${extensions === null ? '' : `,${extensions.slice(1, -1)}`}}`
+    `"workspace_id":${JSON.stringify(workspaceId)},"created_at":"${createdAt}","updated_at":"${createdAt}"` +
+    `${extensions ? `,${extensions.slice(1, -1)}` : ''}}`
   );
 }
 

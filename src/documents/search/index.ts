@@ -29,20 +29,20 @@ const FOLD_INTERVAL_MS = 1000;
 export function createDocumentSearch(deps: {
   sql: Sql;
   searchSql: Sql;
-  smallSearchSql: Sql;
+  lastingSql: Sql;
   bucket: string;
   /** Undefined: Postgres alone answers searches. */
   meilisearch: MirrorSettings | undefined;
   log: Logger;
 }) {
-  const { sql, searchSql, smallSearchSql, bucket, meilisearch, log } = deps;
+  const { sql, searchSql, lastingSql, bucket, meilisearch, log } = deps;
   const slow = createSemaphore({
     runningMax: Math.max(1, Math.floor(availableParallelism() / 2)),
     waitingMax: SLOW_WAITING_MAX,
     refuse: 'Too many slow searches are waiting',
   });
   const common = createCommonTerms(sql);
-  const postgres = createPostgresSearch({ sql: searchSql, smallSql: smallSearchSql, bucket, slow, common });
+  const postgres = createPostgresSearch({ sql: searchSql, smallSql: lastingSql, bucket, slow, common });
   const preparation = createPreparation({ sql, log });
   const mirror = meilisearch && createMirror({ sql, settings: meilisearch, log });
   const planner = createSearchPlanner({

@@ -52,7 +52,7 @@ export function createRetrieve({ reader, awaitStoring, keptSince, clock }: Retri
     const events = cursor.backwards ? rows.slice(more ? 1 : 0) : rows.slice(0, size);
     const beyond = more ? (cursor.backwards ? rows[0] : rows.at(-1)) : undefined;
     const cursors = cursorsAround(cursor, {
-      positions: events.map(positionOf),
+      positions: [...events.slice(0, 1), ...events.slice(-1)].map(positionOf),
       beyond: beyond === undefined ? undefined : positionOf(beyond),
     });
     const render = (to: PageCursor): string => renderCursor(signing, asked, to);

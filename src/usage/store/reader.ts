@@ -3,8 +3,9 @@
 import { TIME_MAX_MS } from '../../core/date-time.ts';
 import { bucketsOf } from '../../core/time-buckets.ts';
 import type { Transaction } from '../../infra/postgres/client.ts';
+import { packedRows } from '../../infra/postgres/packed.ts';
 import type { TimeWindow } from '../cursor.ts';
-import type { PageCursor, Position } from '../page.ts';
+import type { PageCursor } from '../page.ts';
 
 /** A stored event, as text, because a JavaScript date or number would lose digits. */
 export type StoredEvent = {
@@ -16,6 +17,7 @@ export type StoredEvent = {
   subject: string;
   time: string;
   data: string;
+  /** Null or `''` where there are none. */
   extensions: string | null;
 };
 
@@ -24,37 +26,28 @@ const GRAINS = [86_400, 60, 0];
 
 export type EventReader = ReturnType<typeof createEventReader>;
 
-export function createEventReader(sql: Transaction) {
+const COLUMNS = 'id, created_at, event_id, source, type, subject, time, data, extensions';
+
+export function createEventReader(sql: Transaction, lastingSql = sql) {
   const time = (ms: number) => sql`${renderTimestamp(ms)}::timestamp`;
 
   return {
     /** Rows of the window from the cursor on, in ascending order; one more than `size` where others follow. */
-    async page(
-      { workspaceId, from, to }: TimeWindow,
-      cursor: PageCursor,
-      size: number,
-    ): Promise<StoredEvent[]> {
+    async page({ workspaceId, from, to }: TimeWindow, cursor: PageCursor, size: number) {
       const { backwards, position, inclusive } = cursor;
-      const keyOf = (row: Position) => sql`(${time(row.createdAtMs)}, ${row.id}::uuid)`;
+      const sign = sql.unsafe(`${backwards ? '<' : '>'}${inclusive ? '=' : ''}`);
       // A position replaces the bound of the window on its side: with both, the index would be read from the bound on.
-      const lower =
-        !backwards && position !== undefined
-          ? sql`AND (created_at, id) ${inclusive ? sql`>=` : sql`>`} ${keyOf(position)}`
-          : from === undefined
-            ? sql``
-            : sql`AND created_at >= ${time(from)}`;
-      const upper =
-        backwards && position !== undefined
-          ? sql`AND (created_at, id) ${inclusive ? sql`<=` : sql`<`} ${keyOf(position)}`
-          : to === undefined
-            ? sql``
-            : sql`AND created_at <= ${time(to)}`;
-      // Qualified with the table, because `created_at` alone would be the selected text.
-      const order = backwards ? sql`e.created_at DESC, e.id DESC` : sql`e.created_at, e.id`;
-      const rows = await sql<StoredEvent[]>`
-        SELECT id, created_at::text, event_id, source, type, subject, time::text, data::text, extensions::text
-        FROM usage_events e WHERE workspace_id = ${workspaceId} ${lower} ${upper} ORDER BY ${order} LIMIT ${size + 1}`;
-      return backwards ? rows.toReversed() : rows;
+      const lower = position === undefined || backwards ? from : undefined;
+      const upper = position === undefined || !backwards ? to : undefined;
+      const query = sql`
+        SELECT id, created_at, event_id, source, type, subject, time, data, coalesce(extensions::text, '') AS extensions
+        FROM usage_events WHERE workspace_id = ${workspaceId}
+          ${position ? sql`AND (created_at, id) ${sign} (${time(position.createdAtMs)}, ${position.id}::uuid)` : sql``}
+          ${lower === undefined ? sql`` : sql`AND created_at >= ${time(lower)}`}
+          ${upper === undefined ? sql`` : sql`AND created_at <= ${time(upper)}`}
+        ORDER BY ${backwards ? sql`created_at DESC, id DESC` : sql`created_at, id`} LIMIT ${size + 1}`;
+      const events: StoredEvent[] = await packedRows<keyof StoredEvent>(lastingSql, COLUMNS, query);
+      return backwards ? events.reverse() : events;
     },
 
     async total({ workspaceId, from, to }: TimeWindow): Promise<number> {

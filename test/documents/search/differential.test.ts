@@ -4,7 +4,7 @@
 import { expect, test } from 'bun:test';
 import { SERVICE } from '../../../src/core/author.ts';
 import { createSemaphore } from '../../../src/core/semaphore.ts';
-import { connectForSearch, connectForSmallSearch } from '../../../src/database.ts';
+import { connectForLastingPlans, connectForSearch } from '../../../src/database.ts';
 import type { Document } from '../../../src/documents/document.ts';
 import { createMeilisearchSearch } from '../../../src/documents/search/meilisearch/index.ts';
 import { createCommonTerms } from '../../../src/documents/search/postgres/common-terms.ts';
@@ -116,7 +116,7 @@ async function changeSome(sql: Sql, documents: readonly Document[], random: Rand
 test(`${QUERIES} random searches in Postgres equal the oracle's`, async () => {
   const database = await testDatabase();
   const searchSql = connectForSearch(database.url, silentLog);
-  const smallSql = connectForSmallSearch(database.url, silentLog);
+  const smallSql = connectForLastingPlans(database.url, silentLog);
   try {
     const { sql } = database;
     const documents = await fill(sql);

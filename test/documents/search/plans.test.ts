@@ -3,7 +3,7 @@
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { createSemaphore } from '../../../src/core/semaphore.ts';
-import { connectForSearch, connectForSmallSearch } from '../../../src/database.ts';
+import { connectForLastingPlans, connectForSearch } from '../../../src/database.ts';
 import type { Attribute } from '../../../src/documents/filter/attributes.ts';
 import { parseFilter } from '../../../src/documents/filter/grammar.ts';
 import { toPredicate } from '../../../src/documents/filter/predicate.ts';
@@ -198,7 +198,7 @@ test.each([
 ] as ['small' | 'medium', string, [Attribute, string][], Partial<SearchQuery>][])(
   'the lasting plan of a %s workspace goes by indexes, and by its own rows, however small the tables were: %s',
   async (size, _name, filters, more) => {
-    const small = connectForSmallSearch(database.url, silentLog);
+    const small = connectForLastingPlans(database.url, silentLog);
     try {
       const query = queryOf(filters, more);
       const prepare = createPrepare({ sql: small, bucket: 'atrium', common, sizeOf: () => size });

@@ -1,0 +1,25 @@
+/** Rows as one text: splitting it costs the client much less than taking the values of a page over one by one. */
+import { randomBytes } from 'node:crypto';
+import type { Fragment, Transaction } from './client.ts';
+
+/** Between two values. No stored text has it, because each process makes its own, which only the database sees. */
+const SEPARATOR = `\x1f${randomBytes(9).toString('base64url')}`;
+
+/**
+ * The rows of `query`, in its order, with the named columns as Postgres writes them. None of these may be NULL, which would be left out.
+ * Together they take less than 1 GiB, the largest value of Postgres.
+ */
+export async function packedRows<Name extends string>(sql: Transaction, columns: string, query: Fragment) {
+  const [found] = await sql<{ packed: string | null }[]>`
+    SELECT string_agg(concat_ws(${SEPARATOR}::text, ${sql.unsafe(columns)}), ${SEPARATOR}::text) AS packed
+    FROM (${query}) AS found`;
+  const names = columns.split(', ') as Name[];
+  const values = found?.packed?.split(SEPARATOR) ?? [];
+  const rows: Record<Name, string>[] = [];
+  for (let at = 0; at < values.length; ) {
+    const row = {} as Record<Name, string>;
+    for (const name of names) row[name] = values[at++] as string;
+    rows.push(row);
+  }
+  return rows;
+}
