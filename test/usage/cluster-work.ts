@@ -30,14 +30,12 @@ export type ClusterFault = {
 };
 
 export type Administration = {
-  stream: string;
   /** Every server has its copy of the stream and of its consumer, as far as the leader's: the next one may be away. */
   allCurrent(): Promise<void>;
   /** The server that leads the stream; throws while none does. */
   leader(): Promise<number>;
   /** The leader of the stream, or of its consumer, lays its office down; `to`: in favour of this server. */
   stepDown(of: 'STREAM' | 'CONSUMER', to?: number): Promise<void>;
-  connection: NatsConnection;
 };
 
 let streams = 0;
@@ -186,8 +184,6 @@ function administer(
   servers: PartableCluster['servers'],
 ): Administration {
   return {
-    connection,
-    stream,
     async allCurrent() {
       await eventually('every copy to be current', async () => {
         const manager = await connection.jetstreamManager().catch(() => undefined);

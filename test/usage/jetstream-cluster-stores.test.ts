@@ -1,5 +1,5 @@
 // JetStream as a cluster of three servers that sync before they acknowledge: what was acknowledged is delivered, once and
-// in order, when all servers are lost at once, when one of them loses or damages its store, and when members change.
+// in order, when all servers are lost at once, and when one of them loses or damages its store.
 
 import { afterAll, beforeAll, describe } from 'bun:test';
 import {
@@ -12,11 +12,10 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { eventually } from '../support/child.ts';
 import { type FaultyDisk, missingFaultyDisk, mountFaultyDisk } from '../support/faulty-disk.ts';
 import { freshFolder } from '../support/folders.ts';
 import { missingNats, type PartableCluster, startPartableCluster } from '../support/nats-server.ts';
-import { type Administration, type ClusterFault, testClusterFaults } from './cluster-work.ts';
+import { type ClusterFault, testClusterFaults } from './cluster-work.ts';
 
 const SERVERS = ['server-0', 'server-1', 'server-2'];
 /** Damage is done to a byte in so many. */
@@ -122,50 +121,7 @@ const FAULTS: readonly ClusterFault[] = [
       }
     }),
   },
-  {
-    name: 'the leader is taken out of the stream, and comes back',
-    unread: true,
-    async strike(next, { connection, stream, leader, allCurrent }) {
-      for (let round = 0; round < SERVERS.length; round++) {
-        await changeMembers(connection, stream, { replicas: 2 });
-        await next();
-        const removed = await leader();
-        // The third server takes its place.
-        await eventually('the leader to be taken out', async () => {
-          const answer = await connection.request(
-            `$JS.API.STREAM.PEER.REMOVE.${stream}`,
-            JSON.stringify({ peer: `server-${removed}` }),
-            { timeout: 30_000 },
-          );
-          return answer.json<{ success?: boolean }>().success === true;
-        });
-        await next();
-        await eventually(
-          'another one to lead',
-          async () => (await leader().catch(() => removed)) !== removed,
-        );
-        await changeMembers(connection, stream, { replicas: 3 });
-        await next();
-        await allCurrent();
-      }
-    },
-  },
 ];
-
-async function changeMembers(
-  connection: Administration['connection'],
-  stream: string,
-  { replicas }: { replicas: number },
-): Promise<void> {
-  const update = async (): Promise<true> => {
-    const { streams } = await connection.jetstreamManager();
-    const { config } = await streams.info(stream);
-    await streams.update(stream, { ...config, num_replicas: replicas });
-    return true;
-  };
-  // While a leader is being elected, nobody takes the change.
-  await eventually(`${replicas} copies`, () => update().catch(() => false as const));
-}
 
 const missing = missingNats();
 describe.skipIf(missing !== undefined)(`a cluster${missing === undefined ? '' : ` (${missing})`}`, () => {

@@ -34,11 +34,7 @@ async function stepDownMetadataLeader(): Promise<void> {
 const parted =
   (options: { leads: boolean; clients: boolean }) =>
   async (next: () => Promise<unknown>, { leader, stepDown }: Administration): Promise<void> => {
-    // A connection of the test before may still be ending.
-    const used = await eventually('one server to be used', () => {
-      const [first, ...others] = cluster.inUse();
-      return first !== undefined && others.length === 0 && `${first}`;
-    }).then(Number);
+    const [used = -1] = cluster.inUse();
     const other = (used + 1) % cluster.servers.length;
     await eventually(`the server that is used to ${options.leads ? 'lead' : 'follow'}`, async () => {
       if (((await leader()) === used) === options.leads) return true;
