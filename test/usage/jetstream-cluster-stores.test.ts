@@ -15,7 +15,7 @@ import { join } from 'node:path';
 import { type FaultyDisk, missingFaultyDisk, mountFaultyDisk } from '../support/faulty-disk.ts';
 import { freshFolder } from '../support/folders.ts';
 import { missingNats, type PartableCluster, startPartableCluster } from '../support/nats-server.ts';
-import { type ClusterFault, testClusterFaults } from './cluster-work.ts';
+import { type Administration, type ClusterFault, testClusterFaults } from './cluster-work.ts';
 
 const SERVERS = ['server-0', 'server-1', 'server-2'];
 /** Damage is done to a byte in so many. */
