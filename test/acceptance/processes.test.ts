@@ -126,13 +126,17 @@ describe('several processes', () => {
     const paths = ['/readyz', '/admin/api/status'];
     const answers = await Promise.all(
       paths.flatMap((path) =>
-        Array.from({ length: 12 }, async () => {
-          const answer = await setting.call('GET', path, {
-            key: setting.adminKey,
-            headers: { connection: 'close' },
-          });
-          return bodyOf<Readiness>(answer, 200).services;
-        }),
+        Array.from({ length: 12 }, () =>
+          // On a busy machine a process may not answer in time, which is said.
+          eventually('an answer of all processes', async () => {
+            const answer = await setting.call('GET', path, {
+              key: setting.adminKey,
+              headers: { connection: 'close' },
+            });
+            const { services } = bodyOf<Readiness>(answer, 200);
+            return services.processes.state === 'ready' && services;
+          }),
+        ),
       ),
     );
     for (const { compute, usage_events, processes } of answers) {
