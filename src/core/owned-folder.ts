@@ -1,6 +1,5 @@
 // A folder in which each process owns files, and adopts those of processes that have died. A lock shows whether a process
-// lives, so that one that hangs, or whose clock was set, keeps its files. The disk may hang, so what is asked again and again is
-// asked off the main thread.
+// lives, so that one that hangs, or whose clock was set, keeps its files. Repeated checks run off the main thread: the disk may hang.
 
 import { existsSync, rmSync } from 'node:fs';
 import { access, readdir } from 'node:fs/promises';

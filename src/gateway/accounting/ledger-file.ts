@@ -168,9 +168,9 @@ export async function removeLedgerFile(directory: string, id: string): Promise<v
 }
 
 /**
- * Removes a file that has been handed on. Its pages are flushed first: file systems in user space write what is left of them when the
- * mapping goes, which the garbage collector does on the main thread, and the disk may hang then. Until this resolves the caller
- * holds on to the file.
+ * Removes a file that has been handed on. Its pages are flushed first, because a file system in user space writes dirty pages when
+ * their mapping ends. The garbage collector ends it on the main thread, which would wait for a disk that hangs. The caller keeps
+ * its reference to the file until this resolves.
  */
 export async function discardLedgerFile(directory: string, { id }: LedgerFile): Promise<void> {
   try {

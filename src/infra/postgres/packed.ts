@@ -1,8 +1,9 @@
-/** Rows as one text: splitting it costs the client much less than taking the values of a page over one by one. */
+// Rows as one text: splitting it costs the client much less than reading the values of a page one by one.
+
 import { randomBytes } from 'node:crypto';
 import type { Fragment, Transaction } from './client.ts';
 
-/** Between two values. No stored text has it, because each process makes its own, which only the database sees. */
+/** Stands between two values. No stored text contains it: each process makes its own at random, and sends it only to the database. */
 const SEPARATOR = `\x1f${randomBytes(9).toString('base64url')}`;
 
 /**

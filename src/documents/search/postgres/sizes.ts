@@ -25,7 +25,7 @@ export function createSizes(bounds = BOUNDS) {
       if (known.size >= PLACES_MAX) known.clear();
       known.set(place, { documents, until: performance.now() + REMEMBERED_MS });
     },
-    /** So many were found: forgets a size that is too small for them. */
+    /** Forgets a size that is too small for the number of documents that a search has found. */
     check(place: string, found: number): void {
       const documents = known.get(place)?.documents ?? found;
       if (sizeOf(Math.max(documents, found)) !== sizeOf(documents)) known.delete(place);
