@@ -2,6 +2,7 @@
 
 import { beforeEach, describe, expect, test } from 'bun:test';
 import {
+  existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -79,12 +80,17 @@ function ledger(events = new Map<string, ServiceEvent>()) {
   };
 }
 
-/** With a file on disk, as a request finds it. */
+/** With a file on disk, as a request finds it, and the next one: what counts as dead later writes nothing more. */
 async function openedLedger(events = new Map<string, ServiceEvent>()) {
+  const before = sumsFiles().length;
   const opened = ledger(events);
   await roomIn(opened);
+  await eventually('the next file', () => sumsFiles().length === before + 2);
   return opened;
 }
+
+const sumsFiles = (): string[] =>
+  existsSync(directory) ? readdirSync(directory).filter((name) => name.endsWith('.sums')) : [];
 
 const hasRoom = ({ requireRoom }: { requireRoom(): void }): boolean => {
   try {
@@ -282,7 +288,7 @@ describe('what a killed process left', () => {
 
 test('a file has all its room from the start: a full disk is an error that is logged, not a signal that kills', async () => {
   (await openedLedger()).add(ACCOUNT, MEASURES);
-  const [sums = ''] = readdirSync(directory).filter((name) => name.endsWith('.sums'));
+  const [sums = ''] = sumsFiles();
   const { blocks, size } = statSync(join(directory, sums));
   expect(size).toBeGreaterThan(0);
   expect(blocks * 512).toBeGreaterThanOrEqual(size);
