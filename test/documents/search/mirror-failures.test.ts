@@ -38,6 +38,15 @@ const endWriter = ({ sql }: MirrorSetting) => sql`
   SELECT pg_terminate_backend(pid) FROM pg_locks
   WHERE locktype = 'advisory' AND granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
 
+test('the figures of a mirror have the names that dashboards and alerts ask for', async () => {
+  await using opened = await open();
+  expect(opened.mirror.metrics.map(({ name }) => name)).toEqual([
+    'atrium_search_outbox_documents',
+    'atrium_search_outbox_lag_seconds',
+    'atrium_search_refused_documents',
+  ]);
+});
+
 test('nothing leaves the outbox before the server has done it', async () => {
   await using opened = await open();
   const { fake, setting, mirror } = opened;

@@ -69,21 +69,9 @@ export function createMirror(deps: { sql: Sql; settings: MirrorSettings; log: Lo
       }),
     ],
     metrics: [
-      gauge(
-        'atrium_search_outbox_documents',
-        'Changed documents that the search server lacks.',
-        () => known.waiting,
-      ),
-      gauge(
-        'atrium_search_outbox_lag_seconds',
-        'How long the first of them has waited.',
-        () => known.lagSeconds,
-      ),
-      gauge(
-        'atrium_search_refused_documents',
-        'Documents that the search server refuses.',
-        () => known.refused,
-      ),
+      gauge('outbox_documents', 'Changed documents that the search server lacks.', () => known.waiting),
+      gauge('outbox_lag_seconds', 'How long the first of them has waited.', () => known.lagSeconds),
+      gauge('refused_documents', 'Documents that the search server refuses.', () => known.refused),
     ],
     /** For the probe of readiness: the search server and what it lacks. */
     async state(): Promise<ServiceState> {
