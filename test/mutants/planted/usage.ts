@@ -170,6 +170,7 @@ export const usage: readonly Planted[] = [
   {
     mistake: 'an event leaves the outbox before it is stored',
     file: 'src/usage/store/outbox.ts',
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: the text of a statement.
     text: 'EXECUTE usage_move(${array})`);',
     replacement: `SELECT\`);
         const gone = await sql.unsafe(\`DELETE FROM usage_outbox WHERE id = ANY (\${array}) RETURNING *\`);
