@@ -13,15 +13,14 @@ export async function awaitStored(
 ): Promise<number | null> {
   let found: BufferMetrics | undefined;
   let last: number | undefined;
+  const left = (): number =>
+    Math.max(0, (last ?? 0) + 1 - (found?.waiting?.first ?? Number.POSITIVE_INFINITY));
   const isStored = async (): Promise<boolean> => {
     // A connection is opened in the background.
     found = await buffer.metrics().catch(() => found);
-    if (found === undefined) return false;
-    last ??= found.waiting?.last ?? 0;
-    return left() === 0;
+    if (found !== undefined) last ??= found.waiting?.last ?? 0;
+    return found !== undefined && left() === 0;
   };
-  const left = (): number =>
-    Math.max(0, (last ?? 0) + 1 - (found?.waiting?.first ?? Number.POSITIVE_INFINITY));
   await until(isStored, { everyMs: POLL_MS, timeoutMs });
   return found === undefined ? null : left();
 }

@@ -157,14 +157,12 @@ function readExtensions(fields: Record<string, unknown>, wrong: Wrong): string |
 /** The stored value of an event without one: it counts as one. */
 const DEFAULT_VALUE = 1;
 
-type Data = { text: string; value: unknown };
-
 /** The stored data, which always has a `value`; undefined for invalid data, with its mistakes reported. */
 function readData(
   { fields, loc, suspect }: SentEvent,
   wrong: Wrong,
   mistakes: ValidationEntry[],
-): Data | undefined {
+): { text: string; value: unknown } | undefined {
   const { data: given, type } = fields;
   const data = given ?? {};
   if (typeof data !== 'object' || Array.isArray(data) || isRawNumber(data)) {

@@ -31,13 +31,8 @@ export function createUsageHealth(parts: {
   const ofBuffer = { waiting_packs: across, buffer_bytes: across, buffer_bytes_max: across } as const;
   let latest: BufferMetrics = { packs: 0, bytes: 0, bytesMax: 0 };
   let backlog: OutboxBacklog = { events: 0, oldestSeconds: 0 };
-  const update = async (): Promise<BufferMetrics> => {
-    latest = await buffer.metrics();
-    return latest;
-  };
-  const updateBacklog = async (): Promise<void> => {
-    backlog = await outbox.backlog();
-  };
+  const update = async (): Promise<BufferMetrics> => (latest = await buffer.metrics());
+  const updateBacklog = async (): Promise<unknown> => (backlog = await outbox.backlog());
   const sum = (name: keyof SinkMetrics): number => storing.reduce((all, metrics) => all + metrics[name], 0);
 
   /** Why the events are not handled as they should be; undefined where they are. */

@@ -24,13 +24,12 @@ function renderEvent(workspaceId: string, event: StoredEvent): string {
 }
 
 export function renderPage(workspaceId: string, page: MetricPage): string {
-  const { total, currentPage, currentPageBackwards, previousPage, nextPage } = page;
   const rest = JSON.stringify({
-    total,
-    current_page: currentPage,
-    current_page_backwards: currentPageBackwards,
-    previous_page: previousPage,
-    next_page: nextPage,
+    total: page.total,
+    current_page: page.currentPage,
+    current_page_backwards: page.currentPageBackwards,
+    previous_page: page.previousPage,
+    next_page: page.nextPage,
   });
   return `{"items":${renderEvents(workspaceId, page.events)},${rest.slice(1)}`;
 }

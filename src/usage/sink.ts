@@ -76,7 +76,12 @@ export function createSink(deps: SinkDeps): { job: Job; metrics: SinkMetrics } {
     try {
       const limits = { bytesMax: SINK_FETCH_BYTES, packsMax: SINK_FETCH_PACKS, waitMs };
       const fetched = await buffer.fetch(limits);
-      for (const delivery of fetched) add(batch, delivery);
+      for (const delivery of fetched) {
+        const { rows } = readPack(delivery.pack);
+        batch.deliveries.push(delivery);
+        batch.bytes += rows.length;
+        for (const row of splitRows(rows)) batch.rows.push(row);
+      }
       return fetched;
     } catch (error) {
       if (batch.deliveries.length > 0) await buffer.release(batch.deliveries).catch(() => undefined);
@@ -200,11 +205,4 @@ function* inParts(rows: readonly Buffer[], rowsMax: number): Generator<Buffer[]>
     bytes += row.length;
   }
   if (part.length > 0) yield part;
-}
-
-function add(batch: Batch, delivery: Delivery): void {
-  const { rows } = readPack(delivery.pack);
-  batch.deliveries.push(delivery);
-  batch.bytes += rows.length;
-  for (const row of splitRows(rows)) batch.rows.push(row);
 }

@@ -126,6 +126,33 @@ test('two sinks at once on the same events neither wait for each other for ever 
   for (const workspace of workspaces) await expectCountedRight(database.sql, workspace, 1000);
 });
 
+test('a batch of new, stored and twice sent events is stored once and counted once', async () => {
+  const events = Array.from({ length: 30 }, (_, index) =>
+    eventIn('repeated', {
+      type: `t.${index % 2}`,
+      subject: `p${index % 3}`,
+      value: index % 5 === 0 ? null : '2',
+    }),
+  );
+  const rows = events.map(encodeRow);
+  const writer = createEventWriter(database.sql);
+  await writer.store(rows.slice(0, 10));
+  await expectCountedRight(database.sql, 'repeated', 10);
+  // Of the events that come again some are stored, one comes with another id of its row, and one comes twice in the batch.
+  const [first = eventIn('repeated'), , , , , , , , , , new1 = eventIn('repeated')] = events;
+  await writer.store([
+    ...rows.slice(5, 20),
+    encodeRow({ ...first, id: newId() }),
+    encodeRow({ ...new1, id: newId() }),
+  ]);
+  await expectCountedRight(database.sql, 'repeated', 20);
+  await writer.store(rows);
+  await expectCountedRight(database.sql, 'repeated', 30);
+  await createEventWriter(database.sql).store(rows);
+  await expectCountedRight(database.sql, 'repeated', 30);
+  writer.close();
+});
+
 test('a sink that is stopped asks the buffer for nothing more', async () => {
   const journal = await openJournal();
   let fetches = 0;

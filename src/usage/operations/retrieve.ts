@@ -14,15 +14,6 @@ export type RetrieveQuery = {
   includeTotal: boolean;
 };
 
-export type MetricPage = {
-  events: StoredEvent[];
-  total: number | null;
-  currentPage: string;
-  currentPageBackwards: string;
-  previousPage: string | null;
-  nextPage: string | null;
-};
-
 export type RetrieveDeps = {
   reader: EventReader;
   /** Resolves when the workspace's transactions in progress are committed. */
@@ -36,7 +27,7 @@ export type RetrieveDeps = {
 export function createRetrieve({ reader, awaitStoring, keptSince, clock }: RetrieveDeps) {
   let secret: Buffer | undefined;
 
-  return async (workspaceId: string, query: RetrieveQuery): Promise<MetricPage> => {
+  return async (workspaceId: string, query: RetrieveQuery) => {
     const asked: TimeWindow = { workspaceId, from: query.from, to: query.to };
     secret ??= await reader.cursorSecret();
     const signing = secret;
@@ -80,6 +71,8 @@ export function createRetrieve({ reader, awaitStoring, keptSince, clock }: Retri
     return reader.page(window, cursor, size);
   }
 }
+
+export type MetricPage = Awaited<ReturnType<ReturnType<typeof createRetrieve>>>;
 
 const positionOf = (event: StoredEvent): Position => ({ createdAtMs: toMs(event.created_at), id: event.id });
 

@@ -9,6 +9,14 @@ export const STORAGE_LOCK = 1_431_193_415;
 /** A power of two; few enough to lock all, many enough that workspaces seldom share one. */
 export const STRIPES_COUNT = 64;
 
+/**
+ * Until the commit no other transaction stores events of the rows' workspaces. So times of storage ascend from commit to commit, and two
+ * transactions that store the same events, or update the same counts, cannot deadlock.
+ */
+export const lockStripes = (rows: string): string => `
+  SELECT pg_advisory_xact_lock(${STORAGE_LOCK}, stripe)
+  FROM (SELECT DISTINCT hashtext(workspace_id) & ${STRIPES_COUNT - 1} AS stripe FROM ${rows} ORDER BY 1) AS touched`;
+
 /** Waiting readers hold connections of the shared pool, so their number is small. */
 const WAITS_MAX = 3;
 const WAITING_MAX = 1000;

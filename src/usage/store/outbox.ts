@@ -6,7 +6,7 @@ import type { Reserved, Sql } from '../../infra/postgres/client.ts';
 import { OWN_SOURCE } from '../event.ts';
 import { encodeRow } from '../row.ts';
 import { createDeadLetterStore, type NewDeadLetter } from './dead-letters.ts';
-import { STORAGE_LOCK, STRIPES_COUNT } from './lock-stripes.ts';
+import { lockStripes } from './lock-stripes.ts';
 import { storeStatement } from './statement.ts';
 
 /** The number of events in the outbox, and the age of the oldest one. */
@@ -40,10 +40,7 @@ export function createOutboxStore(sql: Sql, projections: readonly EventProjectio
     }
   };
   const close = (): void => {
-    void connection?.then(
-      (opened) => opened.release(),
-      () => undefined,
-    );
+    connection?.then(({ release }) => release()).catch(() => undefined);
     connection = undefined;
   };
 
@@ -60,8 +57,9 @@ export function createOutboxStore(sql: Sql, projections: readonly EventProjectio
     async move(ids: readonly number[]): Promise<void> {
       connection ??= open();
       const array = `'{${ids.join()}}'::bigint[]`;
+      const locks = lockStripes(`usage_outbox WHERE id = ANY (${array})`);
       try {
-        await (await connection).unsafe(`${lockStripes(array)}; EXECUTE usage_move(${array})`);
+        await (await connection).unsafe(`${locks}; EXECUTE usage_move(${array})`);
       } catch (error) {
         close();
         throw error;
@@ -103,12 +101,6 @@ export function createOutboxStore(sql: Sql, projections: readonly EventProjectio
     },
   };
 }
-
-const lockStripes = (ids: string): string => `
-  SELECT pg_advisory_xact_lock(${STORAGE_LOCK}, stripe)
-  FROM (
-    SELECT DISTINCT hashtext(workspace_id) & ${STRIPES_COUNT - 1} AS stripe FROM usage_outbox
-    WHERE id = ANY (${ids}) ORDER BY 1) AS touched`;
 
 /** A UUID of version 7 that ascends with the time of the event, and within a millisecond with its place in the outbox. */
 const STORED_ID = `

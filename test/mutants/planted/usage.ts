@@ -128,10 +128,18 @@ export const usage: readonly Planted[] = [
   {
     mistake: 'an event that comes twice is stored twice, or fails',
     file: 'src/usage/store/statement.ts',
-    text: '    ON CONFLICT (workspace_id, event_id, source) DO NOTHING\n',
-    replacement: '',
+    text: 'ON CONFLICT (workspace_id, event_id, source) DO NOTHING\n',
+    replacement: '\n',
     test: 'test/usage/sink.test.ts',
     name: 'two sinks at once',
+  },
+  {
+    mistake: 'a batch with an event that is stored already is refused',
+    file: 'src/usage/store/writer.ts',
+    text: 'if (codeOf(error) !== DUPLICATE) throw error;',
+    replacement: 'throw error;',
+    test: 'test/usage/sink.test.ts',
+    name: 'a batch of new, stored and twice sent events',
   },
 
   // Dead letters.
@@ -184,14 +192,14 @@ export const usage: readonly Planted[] = [
   {
     mistake: 'an event that was stored before blocks the outbox, or is counted as refused',
     file: 'src/usage/store/statement.ts',
-    text: '    ON CONFLICT (workspace_id, event_id, source) DO NOTHING\n',
-    replacement: '',
+    text: 'ON CONFLICT (workspace_id, event_id, source) DO NOTHING\n',
+    replacement: '\n',
     test: 'test/usage/outbox.test.ts',
     name: 'in an upgrade',
   },
   {
     mistake: 'an event of the outbox is stored without the lock of its stripe',
-    file: 'src/usage/store/outbox.ts',
+    file: 'src/usage/store/lock-stripes.ts',
     text: 'SELECT pg_advisory_xact_lock(',
     replacement: 'SELECT coalesce(',
     test: 'test/usage/outbox.test.ts',
