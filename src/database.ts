@@ -43,6 +43,7 @@ export const connectForLastingPlans = (url: string, log: Logger): Sql =>
     log,
     json: LOSSLESS,
     connectionsMax: 4,
+    manyForms: true,
     settings: {
       ...SEARCH_SETTINGS,
       plan_cache_mode: 'force_generic_plan',
@@ -62,6 +63,7 @@ export const connectForSearch = (url: string, log: Logger): Sql =>
     applicationName: 'atrium-search',
     log,
     json: LOSSLESS,
+    manyForms: true,
     settings: {
       ...SEARCH_SETTINGS,
       plan_cache_mode: 'force_custom_plan',

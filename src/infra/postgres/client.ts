@@ -40,6 +40,8 @@ export type ClientOptions = {
   connectionsMax?: number;
   /** Statements that run or wait at once (default 10,000); more are refused. */
   pendingMax?: number;
+  /** Whether callers determine the form of statements: few of them are prepared then. */
+  manyForms?: boolean;
   /** How long the server lets a statement run (default 10 s); 0: no limit, neither there nor here. */
   statementTimeoutMs?: number;
   /** Codec of json and jsonb columns, if not `JSON`. */
@@ -109,6 +111,7 @@ export function connectPostgres(options: ClientOptions): Sql {
     onServerError: disk.onFailure,
     timeoutMs,
     pendingMax: options.pendingMax ?? PENDING_MAX,
+    manyForms: options.manyForms ?? false,
   });
   return Object.assign(sqlWithTimeout(pool.current), {
     begin: <T>(run: (tx: Transaction) => Promise<T>) => begin(pool.current(), run, timeoutMs),

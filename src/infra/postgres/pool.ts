@@ -10,6 +10,7 @@ import type postgres from 'postgres';
 import type { Logger } from '../../core/logger.ts';
 import { Ring } from '../../core/ring.ts';
 import { endsWithin } from '../../core/wait.ts';
+import { createPreparedForms } from './prepared-forms.ts';
 import type { PendingQuery, StatementTimeout } from './query-timeout.ts';
 import type { TransactionOptions } from './transaction.ts';
 
@@ -27,6 +28,8 @@ type Options = {
   timeoutMs: number;
   /** Statements that run or wait at once; more are refused. */
   pendingMax: number;
+  /** Whether callers determine the form of statements, as `createPreparedForms` says. */
+  manyForms: boolean;
 };
 
 /** Time for statements on healthy connections of a replaced pool. */
@@ -44,7 +47,7 @@ export type Generation = {
 
 export function createPool(options: Options) {
   const { connect, connectForTransactions, transactionsMax, log, isLost, onServerError } = options;
-  const { timeoutMs, pendingMax } = options;
+  const { timeoutMs, pendingMax, manyForms } = options;
   let available = true;
   let closed = false;
   /** The replaced pools, while their statements may still run. */
@@ -91,6 +94,7 @@ export function createPool(options: Options) {
       },
       statementTimeout: {
         timeoutMs,
+        isPrepared: manyForms ? createPreparedForms() : undefined,
         pending,
         onAnswer,
         onFailure,

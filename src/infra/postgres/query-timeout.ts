@@ -22,6 +22,12 @@ export type Query = Promise<unknown> & {
   state: { pid: number } | null;
   /** Whether it is the first on its connection that has not ended. */
   active: boolean;
+  /** A template, or a list of one text. */
+  strings: readonly string[];
+  /** Values and fragments between the strings. */
+  args: readonly unknown[];
+  /** `prepare`: whether the connection keeps the statement. */
+  options: { prepare?: boolean };
   /** The text with placeholders; null before the statement was built. */
   statement: { string: string } | null;
   cursorFn?: unknown;
@@ -34,6 +40,8 @@ export type StatementTimeout = {
   timeoutMs: number;
   /** An error that the statement fails with instead of being started. */
   refusal: () => Error | undefined;
+  /** Whether the connection prepares the statement. Default: each. */
+  isPrepared?: ((query: Query) => boolean) | undefined;
   /** The statements that have started and not ended; absent in a transaction, which has its own queue. */
   pending?: Ring<PendingQuery>;
   onAnswer: () => void;
@@ -67,6 +75,7 @@ export function withStatementTimeout<Q extends Query>(query: Q, statementTimeout
       state = refusal === undefined ? 'started' : 'refused';
       if (refusal === undefined) {
         query.forEachFn ??= appendRow;
+        if (statementTimeout.isPrepared?.(query) === false) query.options.prepare = false;
         refuseForeignResult(query);
         watch(query, statementTimeout, trace);
       } else query.reject(refusal);
