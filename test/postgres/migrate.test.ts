@@ -4,8 +4,10 @@ import { afterAll, beforeEach, expect, test } from 'bun:test';
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { connectDatabase } from '../../src/database.ts';
 import type { Sql } from '../../src/infra/postgres/client.ts';
-import { migrate } from '../../src/infra/postgres/migrate.ts';
+import { migrate, readMigrations } from '../../src/infra/postgres/migrate.ts';
+import { eventually } from '../support/child.ts';
 import { connectTo, MIGRATIONS, silentLog, type TestDatabase, testDatabase } from '../support/database.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'atrium-migrations-'));
@@ -50,6 +52,26 @@ test('files are applied in order and noted; the next time nothing is done', asyn
   write('0003-third.sql', 'insert into notes values (3);');
   await run();
   expect(await notes()).toEqual([1, 2, 3]);
+});
+
+test('a start whose connection is lost amid a migration applies it over another one', async () => {
+  // The migration waits for the end of this transaction.
+  const holder = sql.reserve();
+  await holder.unsafe('begin; create table schema_migrations (id int)');
+  const starting = connectDatabase(url, silentLog);
+  const ended = await eventually('the migration to wait', async () => {
+    const [row] = await sql<{ ended: boolean }[]>`
+      select pg_terminate_backend(pid) as ended from pg_stat_activity
+      where datname = current_database() and application_name = 'atrium' and wait_event_type = 'Lock'`;
+    return row?.ended;
+  });
+  expect(ended).toBe(true);
+  await holder.unsafe('rollback');
+  holder.release();
+  const started = await starting;
+  const [row] = await sql<{ applied: number }[]>`select count(*)::int as applied from schema_migrations`;
+  expect(row?.applied).toBe(readMigrations(MIGRATIONS).length);
+  await started.end({ timeout: 1 });
 });
 
 test('five processes at once apply each file once', async () => {

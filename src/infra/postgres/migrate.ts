@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { codeOf, messageOf } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Reserved, Sql, Transaction } from './client.ts';
+import { isConnectionLost } from './unavailable.ts';
 
 /** `compatibleFrom`: the last migration that a version must know to run with this one applied; 0 where every version may. */
 type Applied = { id: number; name: string; checksum: string; compatibleFrom: number };
@@ -27,7 +28,7 @@ const COMPATIBLE_FROM = /^-- compatible from:(.*)$/m;
  *
  * @param options.until the last migration to apply; default: all
  * @throws Error of one line, before any change, where a file is misnamed or missing, was changed after it was applied, or
- * where the database has a migration that needs a newer version.
+ * where the database has a migration that needs a newer version. A lost connection is thrown as it is: the same call may succeed later.
  */
 export async function migrate(
   sql: Sql,
@@ -139,6 +140,7 @@ async function apply(connection: Reserved, migration: Migration): Promise<void> 
     await connection.unsafe('commit');
   } catch (cause) {
     // The connection is released next, which rolls back.
+    if (isConnectionLost(cause)) throw cause;
     const reason = messageOf(cause);
     throw new Error(`Migration ${name} failed: ${reason}`, { cause });
   }
