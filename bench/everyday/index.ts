@@ -31,7 +31,11 @@ export async function run(): Promise<void> {
   const rows = operations.map((operation) => rowOf(operation, prices));
   const title = `Processor time in µs for one request, ${IN_FLIGHT} in flight, medians of ${rounds} rounds of ${seconds} s`;
   const columns = ['operation', 'service', 'Postgres', 'store', 'sum', 'a second'];
-  printTable(title, against === undefined ? columns : [...columns, 'sum before', 'of before', 'bar'], rows);
+  printTable(
+    title,
+    against === undefined ? columns : [...columns, 'sum before', 'of before', 'bar', 'rate of before'],
+    rows,
+  );
 }
 
 type Prices = Map<string, { here: Price; before: Price | undefined }>;
@@ -124,6 +128,7 @@ function rowOf({ name, bar }: Operation, prices: Prices): string[] {
     whole(sumOf(before)),
     part.toFixed(2),
     `≤ ${bar ?? 1}: ${kept ? 'met' : '**missed**'}`,
+    (here.perSecond / before.perSecond).toFixed(2),
   ];
 }
 

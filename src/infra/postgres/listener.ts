@@ -69,12 +69,8 @@ function createProbe(channel: string) {
       expected = `:${crypto.randomUUID()}`;
       const { promise, resolve } = Promise.withResolvers<void>();
       heard = resolve;
-      const silence = () => new Error('the listening connection is silent');
-      await withDeadline(
-        Promise.all([connection.notify(channel, expected), promise]),
-        PROBE_TIMEOUT_MS,
-        silence,
-      );
+      const arrived = Promise.all([connection.notify(channel, expected), promise]);
+      await withDeadline(arrived, PROBE_TIMEOUT_MS, () => new Error('the listening connection is silent'));
       expected = '';
     },
   };
