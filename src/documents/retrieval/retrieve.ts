@@ -7,8 +7,9 @@ import { abortable } from '../../core/wait.ts';
 import type { Predicate } from '../filter/ast.ts';
 import { DEFAULT_ORDER } from '../filter/order.ts';
 import type { Viewer } from '../policy.ts';
-import type { Prepared } from '../search/postgres/prepared.ts';
+import { isSlow, type Prepared } from '../search/postgres/prepared.ts';
 import type { ArchivedChoice, SearchQuery } from '../search/query.ts';
+import { createTurns } from '../search/slow-searches.ts';
 import type { SearchVectors } from '../vectors/search.ts';
 import { fuse } from './fusion.ts';
 import { ASKED_MIN, COUNTED_MAX, MANY_KEPT_MS, VIEWERS_KEPT_MAX } from './limits.ts';
@@ -73,6 +74,7 @@ export type RetrieveDeps = {
 };
 
 export function createRetrieve(deps: RetrieveDeps): Retrieve {
+  const inTurn = createTurns(deps.slow);
   /** Viewers who have seen many documents of a large workspace. Where they are few by now, more passages are ranked than need be. */
   const many = new LRUCache<string, true>({ max: VIEWERS_KEPT_MAX, ttl: MANY_KEPT_MS });
 
@@ -91,8 +93,7 @@ export function createRetrieve(deps: RetrieveDeps): Retrieve {
       ),
     );
     const run = () => retrieve(prepared, { viewer, request, signal, ...deps.statements(signal) });
-    const isSlow = prepared.some(({ rowTests }) => rowTests.some(({ slow }) => slow));
-    const retrieved = isSlow ? deps.slow.run(run) : run();
+    const retrieved = prepared.some(isSlow) ? inTurn(viewer.workspaceId, run) : run();
     return signal === undefined ? retrieved : abortable(retrieved, signal);
   };
 

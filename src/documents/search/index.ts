@@ -1,9 +1,7 @@
 // Search, put together: the engines, the jobs that keep them true, and their health.
 
-import { availableParallelism } from 'node:os';
 import type { Logger } from '../../core/logger.ts';
 import { createPeriodic } from '../../core/periodic.ts';
-import { createSemaphore } from '../../core/semaphore.ts';
 import type { ReadinessCheck } from '../../http/readiness.ts';
 import { createIndexes } from '../../infra/meilisearch/indexes.ts';
 import type { Sql } from '../../infra/postgres/client.ts';
@@ -21,9 +19,8 @@ import { createPostgresSearch } from './postgres/index.ts';
 import { createPreparation } from './postgres/preparation.ts';
 import type { Prepared } from './postgres/prepared.ts';
 import type { SearchQuery } from './query.ts';
+import { createSlowSearches } from './slow-searches.ts';
 
-/** Slow searches that wait; beyond it they are refused. */
-const SLOW_WAITING_MAX = 32;
 const FOLD_INTERVAL_MS = 1000;
 
 export function createDocumentSearch(deps: {
@@ -36,11 +33,7 @@ export function createDocumentSearch(deps: {
   log: Logger;
 }) {
   const { sql, searchSql, lastingSql, bucket, meilisearch, log } = deps;
-  const slow = createSemaphore({
-    runningMax: Math.max(1, Math.floor(availableParallelism() / 2)),
-    waitingMax: SLOW_WAITING_MAX,
-    refuse: 'Too many slow searches are waiting',
-  });
+  const slow = createSlowSearches();
   const common = createCommonTerms(sql);
   const postgres = createPostgresSearch({ sql: searchSql, smallSql: lastingSql, bucket, slow, common });
   const preparation = createPreparation({ sql, log });

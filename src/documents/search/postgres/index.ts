@@ -1,10 +1,12 @@
 // The engine that always answers: search in Postgres. Counts come first, and say how the page is best made.
 
+import { codeOf } from '../../../core/errors.ts';
 import type { Semaphore } from '../../../core/semaphore.ts';
-import type { Sql } from '../../../infra/postgres/client.ts';
+import { cancelledBy, type Sql, type Transaction } from '../../../infra/postgres/client.ts';
 import type { ShownDocument } from '../../document.ts';
 import { shownColumns } from '../../rows.ts';
 import type { SearchPage, SearchQuery } from '../query.ts';
+import { createTurns } from '../slow-searches.ts';
 import type { CommonTerms } from './common-terms.ts';
 import { type Counts, countClasses, countSelections } from './counting.ts';
 import { createMirrored } from './mirrored.ts';
@@ -16,8 +18,14 @@ import {
   skipDays,
   wholeStatement,
 } from './paging.ts';
-import { createPrepare, isBounded, isLasting, type Prepared, readsText } from './prepared.ts';
+import { createPrepare, isBounded, isLasting, isSlow, type Prepared, readsText } from './prepared.ts';
 import { createSizes, type Sizes } from './sizes.ts';
+
+/** A search with a lasting plan that takes longer is broken off, and asked again as one of a large workspace. */
+const LASTING_MS_MAX = 1000;
+class TooLong extends Error {}
+/** PostgreSQL's code of a statement that was cancelled. */
+const CANCELLED = '57014';
 
 /** Texts that are remembered as broad. */
 const BROAD_MAX = 1000;
@@ -38,22 +46,33 @@ export function createPostgresSearch(deps: {
 }) {
   const { sql, smallSql = sql, bucket, slow, common, sizes = createSizes() } = deps;
   const columns = shownColumns(sql);
+  const inTurn = createTurns(slow);
 
   const search = async (prepared: Prepared): Promise<SearchPage> => {
-    if (prepared.selections.length === 0) return { documents: [], total: 0 };
-    const isSlow = !isBounded(prepared) && prepared.rowTests.some((row) => row.slow);
-    if (prepared.text !== undefined) return rank(prepared, isSlow);
-    return isSlow ? slow.run(() => answer(prepared, true)) : answer(prepared, false);
+    const { place, query, rowTests, selections } = prepared;
+    if (selections.length === 0) return { documents: [], total: 0 };
+    const waits =
+      !isBounded(prepared) &&
+      (isSlow(prepared) || (sizes.isDistrusted(place) && rowTests.some(({ texts }) => texts)));
+    try {
+      if (prepared.text !== undefined) return await rank(prepared, waits);
+      return await (waits ? turnOf(prepared, () => answer(prepared, true)) : answer(prepared, false));
+    } catch (error) {
+      if (!(error instanceof TooLong)) throw error;
+      sizes.distrust(place);
+      return search(await prepare(query));
+    }
   };
+  const turnOf = <T>({ query }: Prepared, work: () => Promise<T>) => inTurn(query.viewer.workspaceId, work);
 
   /** Digests of texts that found so much when they were last asked for that they wait for their turn. */
   const broad = new Set<number | bigint>();
 
-  const rank = async (prepared: Prepared, isSlow: boolean): Promise<SearchPage> => {
+  const rank = async (prepared: Prepared, waits: boolean): Promise<SearchPage> => {
     const { viewer, text } = prepared.query;
     const name = Bun.hash(`${viewer.workspaceId} ${text}`);
     const read = () => readWhole(prepared);
-    const page = isSlow || broad.has(name) ? await slow.run(read) : await read();
+    const page = waits || broad.has(name) ? await turnOf(prepared, read) : await read();
     if (broad.size >= BROAD_MAX) broad.clear();
     broad[page.total > ROWS_READ_MAX ? 'add' : 'delete'](name);
     return page;
@@ -66,14 +85,29 @@ export function createPostgresSearch(deps: {
     return row?.['QUERY PLAN'][0].Plan['Plan Rows'] ?? 0;
   };
 
+  /** On the few connections of lasting plans, where a statement that takes long would keep others waiting. Throws TooLong. */
+  const briefly = async <T>(ask: (client: Transaction) => Promise<T>): Promise<T> => {
+    const limit = new AbortController();
+    const timer = setTimeout(() => limit.abort(), LASTING_MS_MAX);
+    try {
+      return await ask(cancelledBy(smallSql, limit.signal, sql));
+    } catch (error) {
+      throw limit.signal.aborted && codeOf(error) === CANCELLED ? new TooLong() : error;
+    } finally {
+      clearTimeout(timer);
+    }
+  };
+
   const readWhole = async (prepared: Prepared): Promise<SearchPage> => {
     const { place, size } = prepared;
     const { page, order } = wholeStatement(sql, prepared);
     const inClasses = size === undefined ? countClasses(sql, prepared.selections) : sql`NULL`;
-    const client = isLasting(prepared) ? smallSql : sql;
-    const rows = await client<(ShownDocument & { total: number; inClasses: number | null })[]>`
+    const ask = (client: Transaction) => client<
+      (ShownDocument & { total: number; inClasses: number | null })[]
+    >`
       SELECT page.total, ${inClasses}::float8 AS "inClasses", ${columns}
       FROM (${page}) page LEFT JOIN documents d ON d.id = page.found ORDER BY ${order}`;
+    const rows = await (isLasting(prepared) ? briefly(ask) : ask(sql));
     const [first] = rows;
     const total = first?.total ?? 0;
     if (size === undefined) sizes.learn(place, first?.inClasses ?? 0);
@@ -104,7 +138,9 @@ export function createPostgresSearch(deps: {
     // 3. The page: walked in the order of an index, or gathered and sorted.
     const page = () => readPage(start.prepared, counts, start.offset);
     const documents =
-      !inSlowLane && isDeep(start.prepared, counts, start.offset) ? await slow.run(page) : await page();
+      !inSlowLane && isDeep(start.prepared, counts, start.offset)
+        ? await turnOf(prepared, page)
+        : await page();
     return { documents, total: settleTotal(counts.total, prepared.query, documents.length) };
   };
 

@@ -44,6 +44,13 @@ const isText = ({ attribute, negated }: Predicate): boolean =>
 export const isLasting = (prepared: Prepared): boolean =>
   prepared.size === 'small' || (prepared.size === 'medium' && !readsText(prepared));
 
+/** Tests of long texts that a search may make of each document without waiting for its turn. */
+const TEXT_TESTS_MAX = 8;
+
+/** Whether no index helps, or so much is asked of each document that none helps enough. */
+export const isSlow = ({ rowTests }: Prepared): boolean =>
+  rowTests.some(({ slow }) => slow) || rowTests.filter(({ texts }) => texts).length > TEXT_TESTS_MAX;
+
 export const readsText = ({ conditions }: Prepared): boolean => conditions.rest.some(isText);
 
 export function createPrepare(deps: {

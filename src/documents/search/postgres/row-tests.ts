@@ -20,7 +20,9 @@ export type RowTestContext = {
 export function toRowTest(context: RowTestContext, predicate: Predicate): RowTest {
   const { sql } = context;
   const test = positiveRowTest(context, predicate);
-  return predicate.negated ? { ...test, sql: sql`(${test.sql}) IS NOT TRUE` } : test;
+  if (!predicate.negated) return test;
+  // No index finds what does not have a text.
+  return { ...test, sql: sql`(${test.sql}) IS NOT TRUE`, slow: test.slow || test.texts };
 }
 
 function positiveRowTest(context: RowTestContext, predicate: Predicate): RowTest {

@@ -1,0 +1,28 @@
+// Slow searches: few run at once. One workspace never takes all of their places, and each of its searches stands behind those of others
+// that wait, however many it sends.
+
+import { availableParallelism } from 'node:os';
+import { createSemaphore, type Semaphore } from '../../core/semaphore.ts';
+
+const RUNNING_MAX = Math.max(1, Math.floor(availableParallelism() / 2));
+const WAITING = { waitingMax: 32, waitMsMax: 10_000, refuse: 'Too many slow searches are waiting' };
+
+/** Of all workspaces together. */
+export const createSlowSearches = () => createSemaphore({ ...WAITING, runningMax: RUNNING_MAX });
+
+/** Runs a workspace's slow search when it is its turn. Throws 503 where too many wait, or it has waited for too long. */
+export type InTurn = <T>(workspaceId: string, search: () => Promise<T>) => Promise<T>;
+
+export function createTurns(all: Semaphore, runningMax = Math.max(1, RUNNING_MAX - 1)): InTurn {
+  const workspaces = new Map<string, Semaphore>();
+  return async (workspaceId, search) => {
+    const own = workspaces.get(workspaceId) ?? createSemaphore({ ...WAITING, runningMax });
+    workspaces.set(workspaceId, own);
+    try {
+      return await own.run(() => all.run(search));
+    } finally {
+      const { running, waiting } = own.metrics();
+      if (running + waiting === 0) workspaces.delete(workspaceId);
+    }
+  };
+}
