@@ -111,11 +111,9 @@ export const mayHoldUnstorableText = (text: string): boolean => SUSPECT_ESCAPE.t
 /** Whether Postgres can store the string: no NUL, no lone surrogate. */
 export const isStorableText = (text: string): boolean => !text.includes('\u0000') && text.isWellFormed();
 
-/** Whether `findUnstorable` may find something in the value of the text; if not, the call can be omitted. */
-export const mayBeUnstorable = (text: string, nestingMax: number): boolean =>
-  MAY_LOSE_DIGITS.test(text) ||
-  mayHoldUnstorableText(text) ||
-  !isWithin(text, { nestingMax, valuesMax: Number.POSITIVE_INFINITY });
+/** Whether `findUnstorable` may find something in the text's value; if not, the call can be omitted. */
+export const mayBeUnstorable = (text: string, value: unknown, nestingMax: number): boolean =>
+  MAY_LOSE_DIGITS.test(text) || mayHoldUnstorableText(text) || isNestedDeeper(value, nestingMax);
 
 /** Whether arrays and objects are nested more than `levels` deep; does not read deeper levels. */
 export function isNestedDeeper(value: unknown, levels: number): boolean {

@@ -119,7 +119,8 @@ const MICROSECONDS = /[.,]\d{3}(\d{1,3})/;
 function toMicroseconds(text: string): bigint | undefined {
   const ms = parseDateTime(text)?.getTime();
   if (ms === undefined || ms < 0) return undefined;
-  return BigInt(ms) * 1000n + BigInt((MICROSECONDS.exec(text)?.[1] ?? '').padEnd(3, '0'));
+  const beyond = MICROSECONDS.exec(text)?.[1];
+  return BigInt(ms) * 1000n + (beyond === undefined ? 0n : BigInt(beyond.padEnd(3, '0')));
 }
 
 type Wrong = (name: string, reason: string, input?: unknown) => void;
@@ -135,23 +136,29 @@ function refuseUnstorable(fields: Record<string, unknown>, wrong: Wrong): void {
 
 function readExtensions(fields: Record<string, unknown>, wrong: Wrong): string | null {
   const kept: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(fields)) {
+  let isEmpty = true;
+  for (const name in fields) {
+    const value = fields[name];
     if (OWN.has(name) || value === null) continue;
     if (name === 'data_base64') wrong(name, 'data must be a JSON object, not bytes', null);
     else if (!EXTENSION_NAME.test(name)) {
       wrong(name.toWellFormed(), 'names of attributes are made of a-z and 0-9', null);
     } else if (typeof value === 'object' && !isRawNumber(value)) {
       wrong(name, 'an attribute is a text, a number or a truth value', null);
-    } else kept[name] = value;
+    } else {
+      kept[name] = value;
+      isEmpty = false;
+    }
   }
   const { datacontenttype } = fields;
   const isJson = typeof datacontenttype === 'string' && isJsonMediaType(datacontenttype);
   if (datacontenttype !== undefined && datacontenttype !== null && !isJson)
     wrong('datacontenttype', 'data must be JSON');
+  if (isEmpty) return null;
   const text = JSON.stringify(kept);
   if (isLonger(text, EXTENSIONS_BYTES_MAX))
     wrong('extensions', `attributes take at most ${EXTENSIONS_BYTES_MAX} bytes`, null);
-  return text === '{}' ? null : text;
+  return text;
 }
 
 /** The stored value of an event without one: it counts as one. */

@@ -109,5 +109,5 @@ const PARSED = { nestingMax: REQUEST_NESTING_MAX, valuesMax: REQUEST_VALUES_MAX,
 async function parse(body: Uint8Array, levels: number): Promise<{ value: unknown; suspect: boolean }> {
   if (body.length === 0) throw new ValidationFailure([missing(['body'], null)]);
   const { text, value } = await parseJsonBody(body, PARSED);
-  return { value, suspect: mayBeUnstorable(text, JSON_NESTING_MAX + levels) };
+  return { value, suspect: mayBeUnstorable(text, value, JSON_NESTING_MAX + levels) };
 }

@@ -37,8 +37,9 @@ let scratch = Buffer.allocUnsafe(65_536);
 
 export function encodeRow(event: UsageEvent): Buffer {
   const { workspaceId, eventId, source, type, subject, data, extensions, value } = event;
-  const texts = [workspaceId, eventId, source, type, subject, data, extensions ?? '', value ?? ''];
-  const most = texts.reduce((sum, text) => sum + BYTES_PER_UNIT_MAX * text.length, FIXED_BYTES);
+  const head = workspaceId.length + eventId.length + source.length + type.length + subject.length;
+  const units = head + data.length + (extensions?.length ?? 0) + (value?.length ?? 0);
+  const most = FIXED_BYTES + BYTES_PER_UNIT_MAX * units;
   if (scratch.length < most) scratch = Buffer.allocUnsafe(most);
   let at = scratch.writeInt16BE(ROW_COLUMNS.length, 0);
   at = scratch.writeInt32BE(UUID_BYTES, at);
