@@ -136,7 +136,6 @@ function refuseUnstorable(fields: Record<string, unknown>, wrong: Wrong): void {
 
 function readExtensions(fields: Record<string, unknown>, wrong: Wrong): string | null {
   const kept: Record<string, unknown> = {};
-  let isEmpty = true;
   for (const name in fields) {
     const value = fields[name];
     if (OWN.has(name) || value === null) continue;
@@ -145,20 +144,16 @@ function readExtensions(fields: Record<string, unknown>, wrong: Wrong): string |
       wrong(name.toWellFormed(), 'names of attributes are made of a-z and 0-9', null);
     } else if (typeof value === 'object' && !isRawNumber(value)) {
       wrong(name, 'an attribute is a text, a number or a truth value', null);
-    } else {
-      kept[name] = value;
-      isEmpty = false;
-    }
+    } else kept[name] = value;
   }
   const { datacontenttype } = fields;
   const isJson = typeof datacontenttype === 'string' && isJsonMediaType(datacontenttype);
   if (datacontenttype !== undefined && datacontenttype !== null && !isJson)
     wrong('datacontenttype', 'data must be JSON');
-  if (isEmpty) return null;
   const text = JSON.stringify(kept);
   if (isLonger(text, EXTENSIONS_BYTES_MAX))
     wrong('extensions', `attributes take at most ${EXTENSIONS_BYTES_MAX} bytes`, null);
-  return text;
+  return text === '{}' ? null : text;
 }
 
 /** The stored value of an event without one: it counts as one. */
