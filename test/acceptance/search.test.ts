@@ -233,6 +233,22 @@ describe('pages', () => {
   });
 });
 
+describe('a page far beyond the end', () => {
+  test.each([
+    ['page', '9'.repeat(20)],
+    ['page', '9'.repeat(300)],
+    ['offset', '9'.repeat(20)],
+    ['offset', '9'.repeat(300)],
+  ])('%s=%s is empty', async (parameter, value) => {
+    const { key, library } = await setting.people.person();
+    const own = mark();
+    await library.stored({ name: freshName(), tags: [own] });
+    // The second search knows how many documents there are.
+    for (let time = 0; time < 2; time++)
+      expect(await find(key, ['tags', own], [parameter, value])).toMatchObject({ items: [], total: 1 });
+  });
+});
+
 describe('visibility', () => {
   test('is part of the search: totals never count what the caller may not see', async () => {
     const [owner, curator, stranger] = [

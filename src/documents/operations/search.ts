@@ -89,7 +89,10 @@ const tooManyFilters = (count: number): ValidationFailure =>
 /** `limit` and `offset` count where neither page nor size is given; then both are null. */
 function windowOf({ page, size, limit, offset }: SearchParameters) {
   if (page === undefined && size === undefined && (limit !== undefined || offset !== undefined))
-    return { page: null, size: null, offset: offset ?? 0, limit: limit ?? WINDOW_LIMIT_DEFAULT };
+    return { page: null, size: null, offset: within(offset ?? 0), limit: limit ?? WINDOW_LIMIT_DEFAULT };
   const [number, rows] = [page ?? 1, size ?? PAGE_SIZE_DEFAULT];
-  return { page: number, size: rows, offset: (number - 1) * rows, limit: rows };
+  return { page: number, size: rows, offset: within((number - 1) * rows), limit: rows };
 }
+
+/** No library has so many documents; the database counts no further than about a thousand times as many. */
+const within = (offset: number): number => Math.min(offset, Number.MAX_SAFE_INTEGER);
