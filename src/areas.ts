@@ -45,12 +45,14 @@ export type Clients = {
   lastingSql: Sql;
   /** A pool of the access area's own. */
   accessSql: Sql;
+  /** Another one of that area, for reading. */
+  lookUpSql: Sql;
   objects: ObjectStore;
 };
 
 export async function createAreas(
   config: Config,
-  { sql, searchSql, lastingSql, accessSql, objects }: Clients,
+  { sql, searchSql, lastingSql, accessSql, lookUpSql, objects }: Clients,
   log: Logger,
 ): Promise<Areas> {
   const clock = systemClock;
@@ -71,6 +73,7 @@ export async function createAreas(
   });
   const access = createAccess({
     sql: accessSql,
+    lookUpSql,
     invalidation,
     wakeMover: usage.wakeMover,
     clock,

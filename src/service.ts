@@ -69,8 +69,9 @@ export async function startService(
   const searchSql = connectForSearch(backing.databaseUrl, log);
   const lastingSql = connectForLastingPlans(backing.databaseUrl, log);
   const accessSql = connectForAccess(backing.databaseUrl, log);
+  const lookUpSql = connectForAccess(backing.databaseUrl, log, true);
   const objects = createObjectStore({ ...backing.s3, bucket, region, formProfile });
-  const areas = await createAreas(config, { sql, searchSql, lastingSql, accessSql, objects }, log);
+  const areas = await createAreas(config, { sql, searchSql, lastingSql, accessSql, lookUpSql, objects }, log);
   const requestMetrics = createRequestMetrics();
   const cors = createCors(config.server.corsOrigins);
   let ending = false;
@@ -131,7 +132,7 @@ export async function startService(
   const close = async (timeoutMs: number): Promise<void> => {
     await lifecycle.stop(timeoutMs);
     objects.close();
-    await Promise.all([sql, searchSql, lastingSql, accessSql].map(closeDatabase));
+    await Promise.all([sql, searchSql, lastingSql, accessSql, lookUpSql].map(closeDatabase));
   };
   const { host, port, sharesPort, shutdownTimeoutMs, shutdownDelayMs } = config.server;
   const listen = (): void => {

@@ -52,6 +52,8 @@ export { explainWorkspaceName, WORKSPACE_NAME_FORM } from './workspace-names.ts'
 
 export type AccessDeps = {
   sql: Sql;
+  /** For what requests wait for before anything else; default `sql`. */
+  lookUpSql?: Sql;
   invalidation: Pick<Invalidation, 'subscribe' | 'connected'>;
   wakeMover: WakeEventMover;
   clock: Clock;
@@ -73,7 +75,8 @@ export type Access = Area & {
   bootstrap(request: BootstrapRequest): Promise<BootstrapOutcome>;
 };
 
-export function createAccess({ sql, invalidation, wakeMover, clock, log, settings }: AccessDeps): Access {
+export function createAccess(deps: AccessDeps): Access {
+  const { sql, lookUpSql = sql, invalidation, wakeMover, clock, log, settings } = deps;
   const stores = {
     workspaces: createWorkspaceStore(sql),
     users: createUserStore(sql),
@@ -83,9 +86,14 @@ export function createAccess({ sql, invalidation, wakeMover, clock, log, setting
   };
   const lastUses = createLastUses({ store: stores.keys, log });
   const informed = invalidation.connected;
-  const authentication = createAuthentication({ store: stores.keys, informed, lastUses, clock });
+  const authentication = createAuthentication({
+    store: createKeyStore(lookUpSql),
+    informed,
+    lastUses,
+    clock,
+  });
   const openSessions = createCachedLookup({
-    load: stores.sessions.find,
+    load: createSessionStore(lookUpSql).find,
     ttlMs: PRINCIPAL_TTL_MS,
     entriesMax: PRINCIPALS_MAX,
     usable: informed,
@@ -95,8 +103,10 @@ export function createAccess({ sql, invalidation, wakeMover, clock, log, setting
 
   // The database notifies the other processes; this one drops its entries before it answers.
   const forget = (keyHashes: readonly string[]): void => keyHashes.forEach(authentication.drop);
+  const workspaces = createWorkspaceStore(lookUpSql);
+  const users = createUserStore(lookUpSql);
   const requireWorkspace = async (id: string): Promise<void> => {
-    if (!(await stores.workspaces.exists(id))) throw notFound('Workspace not found');
+    if (!(await workspaces.exists(id))) throw notFound('Workspace not found');
   };
   const administration = { requireWorkspace, forget, wakeMover, clock };
   const { sessions: store } = stores;
@@ -153,8 +163,8 @@ export function createAccess({ sql, invalidation, wakeMover, clock, log, setting
     ],
     checks: [],
     metrics: [],
-    findUser: stores.users.find,
-    findUserByEmail: stores.users.findByEmail,
+    findUser: users.find,
+    findUserByEmail: users.findByEmail,
     describeKeys: stores.keys.describe,
     requireWorkspace,
     bootstrap: createBootstrap({ sql, clock, log }),

@@ -47,7 +47,7 @@ export async function allRoutes(): Promise<Route[]> {
   });
   const { routes, checks } = await createAreas(
     config,
-    { sql, searchSql: sql, lastingSql: sql, accessSql: sql, objects },
+    { sql, searchSql: sql, lastingSql: sql, accessSql: sql, lookUpSql: sql, objects },
     log,
   );
   const requestMetrics = createRequestMetrics();
