@@ -6,13 +6,32 @@ import { milliseconds, printTable, whole } from '../lib/report.ts';
 import { measureCeiling } from './ceiling.ts';
 import { type BufferName, drained, type Load, type Setting, startSetting, waitingPacks } from './setting.ts';
 
-/** `paced`: at that share of the ceiling, so that it shows whether the sink keeps up; else as fast as is answered. */
-type Target = { name: string; load: Omit<Load, 'seconds'>; share: number; paced?: number };
+/**
+ * `shares`: of the ceiling, that are to be reached. `isPaced`: a tenth faster than that, so that it shows whether the sink keeps up; else as
+ * fast as is answered.
+ */
+type Target = {
+  name: string;
+  load: Omit<Load, 'seconds'>;
+  shares: Record<BufferName, number>;
+  isPaced: boolean;
+};
 
 const LOADS: readonly Target[] = [
-  { name: 'batches of 100, 16 in flight', load: { batch: 100, flight: 16 }, share: 0.6, paced: 0.66 },
-  { name: 'single events, 64 in flight', load: { batch: 1, flight: 64 }, share: 0.25 },
+  {
+    name: 'batches of 100, 16 in flight',
+    load: { batch: 100, flight: 16 },
+    shares: { journal: 0.75, JetStream: 0.6 },
+    isPaced: true,
+  },
+  {
+    name: 'single events, 64 in flight',
+    load: { batch: 1, flight: 64 },
+    shares: { journal: 0.3, JetStream: 0.25 },
+    isPaced: false,
+  },
 ];
+const PACE_OF_SHARE = 1.1;
 const PROBE_PAUSE_MS = 40;
 const PROBE_POLL_MS = 5;
 
@@ -24,8 +43,9 @@ export async function measureIngestion(buffers: readonly BufferName[], seconds: 
     const { perSecond: ceiling } = await measureCeiling(setting.databaseUrl);
     const rows: string[][] = [];
     let half = 0;
-    for (const { name, load, share, paced } of LOADS) {
-      const rate = paced === undefined ? {} : { rate: Math.round(ceiling * paced) };
+    for (const { name, load, shares, isPaced } of LOADS) {
+      const share = shares[buffer];
+      const rate = isPaced ? { rate: Math.round(ceiling * share * PACE_OF_SHARE) } : {};
       const measured = await measureLoad(setting, { ...load, ...rate, seconds });
       const reached = measured.stored / ceiling;
       if (half === 0) half = measured.stored / 2;

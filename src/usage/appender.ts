@@ -5,7 +5,7 @@ import { ServiceError, unavailable } from '../core/errors.ts';
 import type { TraceContext } from '../core/trace-context.ts';
 import { currentTrace, errorTypeOf, traceHeaders } from '../core/tracing.ts';
 import { type EventBuffer, PACK_BYTES_MAX } from './buffer/event-buffer.ts';
-import { APPENDS_MAX, WAITING_BYTES_MAX } from './limits.ts';
+import { APPEND_GATHER_MS, WAITING_BYTES_MAX } from './limits.ts';
 import { toPack } from './pack.ts';
 import { startAppendSpan } from './pack-spans.ts';
 
@@ -27,27 +27,27 @@ export function createAppender(
 ): Appender & { metrics: AppendMetrics } {
   const metrics: AppendMetrics = { refusedAtMs: undefined };
   const waiting: Shared[] = [];
-  let running = 0;
   let waitingBytes = 0;
-  let scheduled = false;
+  let isRunning = false;
+  let isScheduled = false;
 
-  /** Sends after the requests that have arrived in this round of the event loop. */
-  const sendSoon = (): void => {
-    if (scheduled || running >= APPENDS_MAX) return;
-    scheduled = true;
-    setImmediate(send);
+  /** Sends after the requests that have arrived in this round of the event loop, or later; one pack at a time. */
+  const sendSoon = (laterMs = 0): void => {
+    if (isScheduled || isRunning) return;
+    isScheduled = true;
+    if (laterMs === 0) setImmediate(send);
+    else setTimeout(send, laterMs);
   };
   const send = (): void => {
-    scheduled = false;
+    isScheduled = false;
     const next = waiting.shift();
     if (next === undefined) return;
-    running += 1;
+    isRunning = true;
     void appendShared(next).finally(() => {
-      running -= 1;
+      isRunning = false;
       waitingBytes -= next.bytes;
-      send();
+      if (waiting.length > 0) sendSoon(waiting.length > 1 ? 0 : APPEND_GATHER_MS);
     });
-    if (waiting.length > 0) sendSoon();
   };
   const appendShared = async ({ rows, traces, done }: Shared): Promise<void> => {
     const span = startAppendSpan({ buffer, traces, messages: rows.length });

@@ -22,8 +22,9 @@ export const EXTENSIONS_BYTES_MAX = 16_384;
 /** The most mistakes that an answer reports of one event, because more do not help. */
 export const EVENT_MISTAKES_MAX = 20;
 
-/** Concurrent appends, and bytes that wait for one; beyond, 503. Events that arrive meanwhile share the next append. */
-export const APPENDS_MAX = 1;
+/** Events that arrive during an append, or in this time behind it, share the next one: so each costs less. An event that finds none waits for none. */
+export const APPEND_GATHER_MS = 1;
+/** Bytes that wait for an append; beyond, 503. */
 export const WAITING_BYTES_MAX = 67_108_864;
 
 /**

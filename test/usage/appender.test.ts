@@ -3,6 +3,7 @@
 import { expect, test } from 'bun:test';
 import { tooLarge, unavailable } from '../../src/core/errors.ts';
 import { createAppender } from '../../src/usage/appender.ts';
+import { APPEND_GATHER_MS } from '../../src/usage/limits.ts';
 import { readPack } from '../../src/usage/pack.ts';
 
 const row = (text: string): Buffer => Buffer.from(text);
@@ -18,7 +19,8 @@ function createFakeBuffer() {
   return { appends, append, description: { system: 'test', destination: 'test' } };
 }
 
-const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+/** Until everything has been sent that does not wait for the buffer. */
+const turn = (): Promise<void> => Bun.sleep(2 * APPEND_GATHER_MS);
 
 test('what arrives while an append is under way shares the next one', async () => {
   const buffer = createFakeBuffer();
@@ -34,6 +36,27 @@ test('what arrives while an append is under way shares the next one', async () =
   expect(buffer.appends.map(({ rows }) => rows)).toEqual(['ab', 'cd']);
   buffer.appends[1]?.resolve();
   await Promise.all(others);
+});
+
+test('an event that finds no append under way waits for no other; behind one, events gather for a moment', async () => {
+  const buffer = createFakeBuffer();
+  const appender = createAppender(buffer);
+  const round = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+  const first = appender.append([row('a')]);
+  await round();
+  expect(buffer.appends.map(({ rows }) => rows)).toEqual(['a']);
+  const behind = appender.append([row('b')]);
+  buffer.appends[0]?.resolve();
+  await first;
+  const later = appender.append([row('c')]);
+  await turn();
+  expect(buffer.appends.map(({ rows }) => rows)).toEqual(['a', 'bc']);
+  buffer.appends[1]?.resolve();
+  await Promise.all([behind, later]);
+  const alone = appender.append([row('d')]);
+  await round();
+  buffer.appends[2]?.resolve();
+  await alone;
 });
 
 test('when the buffer is away, those that wait are told with the first', async () => {

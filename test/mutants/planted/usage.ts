@@ -36,8 +36,8 @@ export const usage: readonly Planted[] = [
   {
     mistake: 'usage events that are stored go on counting as waiting',
     file: 'src/usage/appender.ts',
-    text: '      running -= 1;\n      waitingBytes -= next.bytes;',
-    replacement: '      running -= 1;',
+    text: '      isRunning = false;\n      waitingBytes -= next.bytes;',
+    replacement: '      isRunning = false;',
     test: 'test/usage/appender.test.ts',
     name: 'only so many bytes may wait',
   },
