@@ -1,6 +1,8 @@
 // The part of a text that deals with what another text says, by the words that both have: without a model, in any
 // language. Words of scripts that put no space between words are compared by pairs of characters.
 
+import { toNormalForm } from './normal-form.ts';
+
 const WORD = /[\p{L}\p{N}\p{M}]+/gu;
 const UNSPACED =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
@@ -18,7 +20,7 @@ export type Terms = ReadonlyMap<string, number>;
 /** The terms of a text. Its cost is linear. */
 export function termsOf(text: string): Map<string, number> {
   const terms = new Map<string, number>();
-  for (const [word] of text.toLowerCase().normalize('NFKC').matchAll(WORD)) {
+  for (const [word] of toNormalForm(text.toLowerCase(), 'NFKC').matchAll(WORD)) {
     if (UNSPACED.test(word)) for (const pair of pairsOf(word)) terms.set(pair, 1);
     else if (/\p{N}/u.test(word)) terms.set(word, NUMBER_WEIGHT);
     else if (word.length >= SHORT_LENGTH)

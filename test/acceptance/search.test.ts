@@ -249,6 +249,19 @@ describe('a page far beyond the end', () => {
   });
 });
 
+test('a summary of a hundred thousand combining marks is stored and found, and holds up nobody', async () => {
+  const { key, library } = await setting.people.person();
+  const own = mark();
+  const { id } = await library.stored({ name: freshName(), tags: [own] });
+  const summary = `${'\u0301\u0316'.repeat(50_000)} marked`;
+  const started = performance.now();
+  expectStatus(await library.patch(id, { summary }), 200);
+  // The engine's own normalisation of it takes half a minute, and is asked for several times.
+  expect(performance.now() - started).toBeLessThan(15_000);
+  expect(await find(key, ['tags', own], ['summary', 'ends_with:\u0316 marked'])).toMatchObject({ total: 0 });
+  expect(await find(key, ['tags', own], ['summary', 'ends_with:\u0301 marked'])).toMatchObject({ total: 1 });
+});
+
 describe('visibility', () => {
   test('is part of the search: totals never count what the caller may not see', async () => {
     const [owner, curator, stranger] = [

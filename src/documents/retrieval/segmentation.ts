@@ -1,5 +1,6 @@
 // A text → its words, in any script, before stemming. Passages and questions are divided in the same way.
 
+import { toNormalForm } from '../../core/normal-form.ts';
 import { WORD_LENGTH_MAX } from './limits.ts';
 
 const HAN = /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]/u;
@@ -18,7 +19,7 @@ let segmenter: Intl.Segmenter | undefined;
 /** The words in their order: lower case, compatibility forms unified. */
 export function wordsOf(text: string): string[] {
   const words: string[] = [];
-  const plain = text.normalize('NFKC').toLowerCase().replaceAll(UNWRITTEN, '');
+  const plain = toNormalForm(text, 'NFKC').toLowerCase().replaceAll(UNWRITTEN, '');
   for (const [run] of plain.matchAll(RUN)) {
     if (HAN.test(run)) pushPairs(words, run);
     else if (UNSPACED.test(run)) pushSegments(words, run);

@@ -1,5 +1,7 @@
 // Vietnamese writes a blank after each syllable, and most of its words have two: neighbouring syllables are counted like a word.
 
+import { toNormalForm } from '../../core/normal-form.ts';
+
 /** ISO 639-1. */
 export const VIETNAMESE = 'vi';
 
@@ -13,4 +15,4 @@ export const pairsOf = (words: readonly string[]): [first: string, pair: string]
     return [first, `${first} ${second}`];
   });
 
-export const looksVietnamese = (question: string): boolean => OWN_LETTERS.test(question.normalize('NFC'));
+export const looksVietnamese = (question: string): boolean => OWN_LETTERS.test(toNormalForm(question, 'NFC'));

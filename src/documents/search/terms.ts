@@ -1,11 +1,13 @@
 // How text becomes what an index looks up, for the entries of documents and for questions alike, so that both compare the same:
 // normalised text, its words, and terms, which are digests that stand for "this document has that".
 
+import { toNormalForm } from '../../core/normal-form.ts';
+
 /**
  * Text as filters compare it and order it: trimmed, NFKD-decomposed, lower-cased. Accents stay, as combining marks.
  * Both engines store and are asked for text in this form, so that neither folds text by rules of its own.
  */
-export const normalise = (text: string): string => text.trim().normalize('NFKD').toLowerCase();
+export const normalise = (text: string): string => toNormalForm(text.trim(), 'NFKD').toLowerCase();
 
 /** Scripts that write words without blanks between them: there every character counts as a word. */
 const UNSPACED = String.raw`\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}`;
