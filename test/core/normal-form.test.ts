@@ -33,17 +33,18 @@ test.each(FORMS)('%s of long runs of marks is what the engine makes of them', (f
 });
 
 test.each(FORMS)(
-  '%s of eight times as many marks takes eight times as long, not sixty-four times',
+  '%s of sixteen times as many marks takes about as many times as long, not 256 times',
   (form) => {
+    // Processor time, because other work on the machine decides the rest.
     const timeOf = (marks: number): number => {
       const text = `a${'\u0301\u0316'.repeat(marks / 2)}`;
       const times = Array.from({ length: 3 }, () => {
-        const startedAt = performance.now();
+        const before = process.cpuUsage();
         toNormalForm(text, form);
-        return performance.now() - startedAt;
+        return process.cpuUsage(before).user;
       });
       return Math.min(...times);
     };
-    expect(timeOf(400_000) / timeOf(50_000)).toBeLessThan(24);
+    expect(timeOf(480_000) / timeOf(30_000)).toBeLessThan(80);
   },
 );
