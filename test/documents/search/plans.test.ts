@@ -190,6 +190,7 @@ test.each([
   ['small', 'a tag, by summary', [['tags', 'any:tag 7']], BY_SUMMARY],
   ['small', 'everything, by summary', [], BY_SUMMARY],
   ['small', 'a word', [], { text: 'word4711' }],
+  ['small', 'a word and a tag', [['tags', 'any:tag 7']], { text: 'word4711' }],
   ['small', 'part of a name', [['name', 'contains:b923820dcc']], {}],
   ['small', 'part of a summary', [['summary', 'contains:ord4711']], {}],
   ['medium', 'a tag', [['tags', 'any:tag 7']], {}],
@@ -212,6 +213,8 @@ test.each([
       const types = nodes.map((node) => node['Node Type']);
       expect(types.filter((type) => /Seq Scan|Hash Join|Merge Join/.test(type))).toEqual([]);
       expect(types.join()).toContain('Scan');
+      // Rows that are found by terms have their texts fetched by key: compared with all texts that match, they take the square.
+      if (filters.length > 0) expect(indexesIn(nodes)).not.toContain('document_texts_words');
       // No index of texts, and no table of them from end to end: the rows of other workspaces are there, too.
       expect(indexesIn(nodes)).not.toContain('document_search_name_parts');
       for (const node of nodes.filter((each) => each['Index Name'] === 'document_texts_pkey'))
@@ -221,6 +224,12 @@ test.each([
     }
   },
 );
+
+test('a word and a tag in a medium workspace: how common both are decides, so that the plan is made anew', async () => {
+  const prepare = createPrepare({ sql: searchSql, bucket: 'atrium', common, sizeOf: () => 'medium' });
+  const prepared = await prepare(queryOf([['tags', 'any:tag 7']], { text: 'word4711' }));
+  expect(isLasting(prepared)).toBe(false);
+});
 
 test.each([
   ['created_at', 'document_search_by_time'],

@@ -25,6 +25,8 @@ export type Prepared = {
   selections: Selection[];
   ordering: Ordering;
   text: TextSearch | undefined;
+  /** Words are looked for in rows that terms find. */
+  amongTerms: boolean;
 };
 
 /** Words that a piece of text is looked for by; a workspace is read sooner than more of them, a small one sooner than they are asked for. */
@@ -38,11 +40,11 @@ const isText = ({ attribute, negated }: Predicate): boolean =>
   !negated && attribute !== 'created_at' && attribute !== 'file_size';
 
 /**
- * Whether its statement is planned once for all that are alike. Where a medium workspace is searched for a piece of text, it is not: how
- * common the piece is decides.
+ * Whether its statement is planned once for all that are alike. Where a medium workspace is searched for a piece of text, or for words
+ * among terms, it is not: how common they are decides.
  */
 export const isLasting = (prepared: Prepared): boolean =>
-  prepared.size === 'small' || (prepared.size === 'medium' && !readsText(prepared));
+  prepared.size === 'small' || (prepared.size === 'medium' && !prepared.amongTerms && !readsText(prepared));
 
 /** Tests of long texts that a search may make of each document without waiting for its turn. */
 const TEXT_TESTS_MAX = 8;
@@ -83,28 +85,31 @@ export function createPrepare(deps: {
       test === undefined &&
       conditions.required.length + excluded.length === 0 &&
       (from ?? until) === undefined;
+    const amongTerms = text !== undefined && required.length > 0;
+    const byKey = amongTerms && size === 'small';
     const selections = branches.map((branch) => ({
       workspaceId,
       from,
       until,
       test,
       branch,
-      texts: text === undefined ? texts : ranked(sql, text, isText && branch.required === undefined),
+      texts: text === undefined ? texts : ranked(sql, text, isText && branch.required === undefined, byKey),
       required: branch.required === undefined ? required : [[branch.required], ...required],
       excluded: branch.excluded === undefined ? excluded : [...new Set([branch.excluded, ...excluded])],
       narrow: branch.required !== undefined && !common.areAll([[branch.required]]),
     }));
     if (text !== undefined) rowTests.push({ sql: text.matches, texts: true, slow: false });
     const ordering = toOrdering(sql, query.order, text !== undefined);
-    return { query, place, size, conditions, rowTests, selections, ordering, text };
+    return { query, place, size, conditions, rowTests, selections, ordering, text, amongTerms };
   };
 }
 
 /**
  * The rows that match a text, with their `rank`. Where it is all that is asked, they are ranked before they are joined:
- * otherwise Postgres would carry their words through the join.
+ * otherwise Postgres would carry their words through the join. `byKey`: that of a row `s`, which a lasting plan would compare with all.
  */
-const ranked = (sql: Transaction, { matches, rank }: TextSearch, first: boolean): Fragment =>
-  sql`(SELECT t.*, ${rank} AS rank FROM document_texts t WHERE ${matches} ${first ? sql`OFFSET 0` : sql``})`;
+const ranked = (sql: Transaction, { matches, rank }: TextSearch, first: boolean, byKey: boolean): Fragment =>
+  sql`${byKey ? sql`LATERAL` : sql``} (SELECT t.*, ${rank} AS rank FROM document_texts t
+    WHERE ${byKey ? sql`t.id = s.id AND` : sql``} ${matches} ${first || byKey ? sql`OFFSET 0` : sql``})`;
 
 const toSql = (row: RowTest) => row.sql;
