@@ -183,7 +183,7 @@ test('files of the front end are, too, but for its messages', () => {
 test('the server stays within its alarm lengths', () => {
   const linesOf = (folder: string): number =>
     ofServer.filter(({ path }) => path.startsWith(folder)).reduce((sum, { text }) => sum + lengthOf(text), 0);
-  expect(linesOf('src/documents/')).toBeLessThanOrEqual(15_741);
+  expect(linesOf('src/documents/')).toBeLessThanOrEqual(15_751);
   expect(linesOf('src/config.ts')).toBeLessThanOrEqual(200);
   expect(linesOf('src/chat/')).toBeLessThanOrEqual(3915);
   expect(linesOf('src/usage/')).toBeLessThanOrEqual(4240);

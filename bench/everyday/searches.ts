@@ -9,19 +9,21 @@ import { milliseconds, printTable, whole } from '../lib/report.ts';
 import type { Workspace } from '../search/corpus.ts';
 import { keyOf } from '../search/load.ts';
 import { IN_FLIGHT } from './operations.ts';
-import { SHAPES, type Shape } from './shapes.ts';
+import { SHAPES } from './shapes.ts';
 import { HERE, startSide } from './side.ts';
 import { fillWorkspace, workspaceOf } from './workspace.ts';
 
 /** Microseconds of one search; `ms`: the time of one that is alone. */
-type Price = { answering: number; postgres: number; ms: number };
+export type Price = { answering: number; postgres: number; searchServer: number; ms: number };
 export type Compared = { shape: string; found: number; ours: Price; byHand: Price };
-type Asked = { url: string; key: string; pid: number };
+/** `searchServer`: the process that is asked, too. */
+export type Asked = { url: string; key: string; pid: number; searchServer?: number };
 
 const SINGLE = 20;
 const TARGET = 1.3;
 
-const sumOf = ({ answering, postgres }: Price): number => answering + postgres;
+export const sumOf = ({ answering, postgres, searchServer }: Price): number =>
+  answering + postgres + searchServer;
 export const ratioOf = ({ ours, byHand }: Compared): number => sumOf(ours) / sumOf(byHand);
 
 export async function measureSearches(options: Pace & { documents: readonly number[] }): Promise<void> {
@@ -59,27 +61,36 @@ export async function compareSearches(documents: number, pace: Pace): Promise<Co
   const compared: Compared[] = [];
   for (const [index, shape] of SHAPES.entries()) {
     if (!pace.only.test(shape.name)) continue;
-    const sides = {
-      ours: { url: `${side.url}/v1/filter/${workspace.id}?${shape.query}`, pid: side.pid },
-      byHand: { url: `${byHand.url}/${index}`, pid: byHand.pid },
-    };
     const key = keyOf(workspace, shape.reader ? 'reader' : 'admin');
-    const found = await totals(shape, [
-      { ...sides.ours, key },
-      { ...sides.byHand, key },
-    ]);
-    const prices: Record<'ours' | 'byHand', Price[]> = { ours: [], byHand: [] };
-    for (let round = 0; round <= pace.rounds; round++) {
-      const order = round % 2 === 0 ? (['ours', 'byHand'] as const) : (['byHand', 'ours'] as const);
-      for (const name of order) {
-        const price = await measure({ ...sides[name], key }, side.dataDir, pace.seconds);
-        // The first round warms up.
-        if (round > 0) prices[name].push(price);
-      }
-    }
-    compared.push({ shape: shape.name, found, ours: medianOf(prices.ours), byHand: medianOf(prices.byHand) });
+    const sides = {
+      ours: { url: `${side.url}/v1/filter/${workspace.id}?${shape.query}`, key, pid: side.pid },
+      byHand: { url: `${byHand.url}/${index}`, key, pid: byHand.pid },
+    };
+    const found = await totals(shape, [sides.ours, sides.byHand]);
+    compared.push({ shape: shape.name, found, ...(await inTurn(sides, side.dataDir, pace)) });
   }
   return compared;
+}
+
+/** The medians of each; each goes first as often as the other. */
+export async function inTurn<Name extends string>(
+  sides: Record<Name, Asked>,
+  dataDir: string,
+  { rounds, seconds }: Pace,
+): Promise<Record<Name, Price>> {
+  const names = Object.keys(sides) as Name[];
+  const prices = new Map<Name, Price[]>(names.map((name) => [name, []]));
+  for (let round = 0; round <= rounds; round++) {
+    for (const name of round % 2 === 0 ? names : names.toReversed()) {
+      const price = await measure(sides[name], dataDir, seconds);
+      // The first round warms up.
+      if (round > 0) prices.get(name)?.push(price);
+    }
+  }
+  return Object.fromEntries([...prices].map(([name, found]) => [name, medianOf(found)])) as Record<
+    Name,
+    Price
+  >;
 }
 
 async function startByHand(databaseUrl: string, workspace: Workspace) {
@@ -93,18 +104,19 @@ async function startByHand(databaseUrl: string, workspace: Workspace) {
   return { url: `http://127.0.0.1:${port}`, pid: child.pid, [Symbol.asyncDispose]: () => child.stop() };
 }
 
-async function totals(shape: Shape, sides: readonly Asked[]): Promise<number> {
-  const [ours = Number.NaN, byHand] = await Promise.all(
+/** Throws where two sides do not find the same. */
+export async function totals(shape: { name: string }, sides: readonly Asked[]): Promise<number> {
+  const [first = Number.NaN, second] = await Promise.all(
     sides.map(async (side) => {
       const answer = await ask(side);
       return ((await answer.json()) as { total: number }).total;
     }),
   );
-  if (ours !== byHand) throw new Error(`${shape.name}: ${ours} are found, and ${byHand} by hand`);
-  return ours;
+  if (first !== second) throw new Error(`${shape.name}: ${first} are found, and ${second} by the other`);
+  return first;
 }
 
-async function ask({ url, key }: Asked): Promise<Response> {
+export async function ask({ url, key }: Asked): Promise<Response> {
   const answer = await fetch(url, { headers: { APIKeyHeader: key } });
   if (!answer.ok) throw new Error(`${url} was answered ${answer.status}: ${await answer.text()}`);
   return answer;
@@ -117,7 +129,12 @@ async function measure(asked: Asked, dataDir: string, seconds: number): Promise<
     await (await ask(asked)).arrayBuffer();
     times.push(performance.now() - startedAt);
   }
-  const before = { answering: processMicros(asked.pid), postgres: postgresMicros(dataDir) };
+  const used = (): Omit<Price, 'ms'> => ({
+    answering: processMicros(asked.pid),
+    postgres: postgresMicros(dataDir),
+    searchServer: asked.searchServer === undefined ? 0 : processMicros(asked.searchServer),
+  });
+  const before = used();
   const endsAt = performance.now() + seconds * 1000;
   let done = 0;
   const keep = async (): Promise<void> => {
@@ -127,9 +144,11 @@ async function measure(asked: Asked, dataDir: string, seconds: number): Promise<
     }
   };
   await Promise.all(Array.from({ length: IN_FLIGHT }, keep));
+  const after = used();
   return {
-    answering: (processMicros(asked.pid) - before.answering) / done,
-    postgres: (postgresMicros(dataDir) - before.postgres) / done,
+    answering: (after.answering - before.answering) / done,
+    postgres: (after.postgres - before.postgres) / done,
+    searchServer: (after.searchServer - before.searchServer) / done,
     ms: median(times),
   };
 }
@@ -137,5 +156,6 @@ async function measure(asked: Asked, dataDir: string, seconds: number): Promise<
 const medianOf = (prices: readonly Price[]): Price => ({
   answering: median(prices.map(({ answering }) => answering)),
   postgres: median(prices.map(({ postgres }) => postgres)),
+  searchServer: median(prices.map(({ searchServer }) => searchServer)),
   ms: median(prices.map(({ ms }) => ms)),
 });

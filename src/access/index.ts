@@ -171,14 +171,11 @@ export function createAccess(deps: AccessDeps): Access {
   };
 }
 
+type SelfServiceDeps = { sql: Sql; remaining(principal: Principal): Promise<RemainingLimits> };
+
 /** The operations of a key about itself. `remaining`: the remainders of its limits, as the gateway enforces them. */
-export const createSelfService = ({
-  sql,
-  remaining,
-}: {
-  sql: Sql;
-  remaining(principal: Principal): Promise<RemainingLimits>;
-}): Route[] => meRoutes({ store: createKeyStore(sql), remaining });
+export const createSelfService = ({ sql, remaining }: SelfServiceDeps): Route[] =>
+  meRoutes({ store: createKeyStore(sql), remaining });
 
 /** A caller who can open the database itself has every scope, and acts as the workspace's administrator. */
 export const trustedOperator = (workspaceId: string): Principal => ({

@@ -4,11 +4,12 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { version } from '../../package.json';
 import { hasWorkspaces } from '../access/index.ts';
-import { createProgress, restoreBackup, takeBackup, verifyBackup } from '../backup/index.ts';
+import { restoreBackup, takeBackup, verifyBackup } from '../backup/index.ts';
 import type { Config, S3Settings } from '../config.ts';
 import { systemClock } from '../core/clock.ts';
 import type { Logger } from '../core/logger.ts';
 import { lowerPriority, lowerPriorityOf } from '../core/priority.ts';
+import { createProgress } from '../core/progress.ts';
 import { connectDatabase, MIGRATIONS } from '../database.ts';
 import {
   BACKUP_LOCK,

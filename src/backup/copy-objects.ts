@@ -5,11 +5,11 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { newRandomId } from '../core/ids.ts';
+import type { Progress } from '../core/progress.ts';
 import type { Lease } from '../infra/postgres/exclusive.ts';
 import type { ListedObject } from '../infra/s3/client.ts';
 import { type ObjectReader, type ReadObject, type Transfer, wholeOf } from '../infra/s3/transfer.ts';
 import { OBJECTS_AT_ONCE, SMALL_OBJECT_BYTES } from './limits.ts';
-import type { Progress } from './progress.ts';
 import { openWorkingSet, type WorkingSet } from './working-set.ts';
 
 /** Undefined where the store stays the same. */

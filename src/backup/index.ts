@@ -3,7 +3,6 @@
 
 export { openGate } from './gate.ts';
 export { moveService } from './move.ts';
-export { createProgress } from './progress.ts';
 export { restoreBackup } from './restore.ts';
 export { takeBackup } from './take.ts';
 export { verifyBackup } from './verify.ts';

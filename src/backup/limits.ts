@@ -21,4 +21,3 @@ export const PART_BYTES = 256 * 1024;
 export const PAGE_OBJECTS = 1000;
 /** The faults that a verification reports in words; it counts all. */
 export const FAULTS_SHOWN = 20;
-export const PROGRESS_EVERY_MS = 5000;

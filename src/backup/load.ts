@@ -1,5 +1,6 @@
 // Loads all rows into an empty database with the same schema, in one transaction.
 
+import type { Progress } from '../core/progress.ts';
 import type { Reserved, Sql, Transaction } from '../infra/postgres/client.ts';
 import { copyInParts } from '../infra/postgres/copy.ts';
 import {
@@ -11,7 +12,6 @@ import {
   type Table,
 } from '../infra/postgres/tables.ts';
 import { BackupRefused } from './manifest.ts';
-import type { Progress } from './progress.ts';
 
 type LoadedTable = Pick<Table, 'name' | 'columns'>;
 

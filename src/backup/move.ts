@@ -4,6 +4,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Progress } from '../core/progress.ts';
 import type { Reserved, Sql, Transaction } from '../infra/postgres/client.ts';
 import { copyOut } from '../infra/postgres/copy.ts';
 import { exclusively } from '../infra/postgres/exclusive.ts';
@@ -14,7 +15,6 @@ import { linesOf } from './files.ts';
 import { closeGate, isGateClosed, openGate } from './gate.ts';
 import { loadRows } from './load.ts';
 import { BackupRefused } from './manifest.ts';
-import type { Progress } from './progress.ts';
 
 export type MoveDeps = {
   source: { sql: Sql; objects: ObjectReader };

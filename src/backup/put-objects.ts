@@ -1,11 +1,11 @@
 // The objects of a restore: from the packs into the store.
 
 import { type FileHandle, open } from 'node:fs/promises';
+import type { Progress } from '../core/progress.ts';
 import type { Transfer } from '../infra/s3/transfer.ts';
 import { BATCH_BYTES, BATCHES_AT_ONCE, SMALL_OBJECT_BYTES, WRITES_AT_ONCE } from './limits.ts';
 import { packsFolder } from './manifest.ts';
 import { packPath, readEntry } from './packs.ts';
-import type { Progress } from './progress.ts';
 import type { HeldEntry, WorkingSet } from './working-set.ts';
 
 /** An object in memory. */

@@ -2,6 +2,7 @@
 // leaves an empty database, and some objects, which the next one finds.
 
 import { join } from 'node:path';
+import type { Progress } from '../core/progress.ts';
 import type { Sql, Transaction } from '../infra/postgres/client.ts';
 import { quoteName } from '../infra/postgres/tables.ts';
 import type { ListedObject } from '../infra/s3/client.ts';
@@ -17,7 +18,6 @@ import {
   tableFile,
   workingSetPath,
 } from './manifest.ts';
-import type { Progress } from './progress.ts';
 import { type SmallObject, startPuttingObjects } from './put-objects.ts';
 import { checkBackup } from './verify.ts';
 import { openWorkingSet, type WorkingSet } from './working-set.ts';

@@ -5,6 +5,7 @@
 import { join } from 'node:path';
 import { makeFolder, syncFolder } from '../core/durable.ts';
 import { newRandomId } from '../core/ids.ts';
+import type { Progress } from '../core/progress.ts';
 import type { Reserved, Sql } from '../infra/postgres/client.ts';
 import { copyOut } from '../infra/postgres/copy.ts';
 import { exclusively, type Lease } from '../infra/postgres/exclusive.ts';
@@ -26,7 +27,6 @@ import {
   writeManifest,
 } from './manifest.ts';
 import { createPackWriter, listPacks, readPack, removePack } from './packs.ts';
-import type { Progress } from './progress.ts';
 import { rewritePacks } from './rewrite.ts';
 import { openWorkingSet, type WorkingSet } from './working-set.ts';
 

@@ -2,6 +2,7 @@
 
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Progress } from '../core/progress.ts';
 import { checkRows, type RowsFile, readLines } from './files.ts';
 import { FAULTS_SHOWN } from './limits.ts';
 import {
@@ -15,7 +16,6 @@ import {
   workingSetPath,
 } from './manifest.ts';
 import { isIntact, packPath, readPack } from './packs.ts';
-import type { Progress } from './progress.ts';
 import { openWorkingSet, type WorkingSet } from './working-set.ts';
 
 export type Verification = {

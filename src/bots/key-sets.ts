@@ -33,15 +33,8 @@ type Remote = {
 };
 
 /** `now`: monotonic milliseconds, for tests. `keySetsMax`: size of the cache. */
-export function createKeySets({
-  log,
-  now = () => performance.now(),
-  keySetsMax = KEY_SETS_MAX,
-}: {
-  log: Logger;
-  now?: () => number;
-  keySetsMax?: number;
-}): KeySets {
+export function createKeySets(deps: { log: Logger; now?: () => number; keySetsMax?: number }): KeySets {
+  const { log, now = () => performance.now(), keySetsMax = KEY_SETS_MAX } = deps;
   // Two caches, because the same URL may answer differently from a private address.
   const remotes = { anywhere: createMemory(keySetsMax), publicly: createMemory(keySetsMax) };
   const inline = new WeakMap<object, Promise<KeySet>>();

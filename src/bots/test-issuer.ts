@@ -1,12 +1,10 @@
 // The signature of a test event: as the platform signs, with a key that only the verification of this one event knows.
 
 import { generateKeyPair, SignJWT } from 'jose';
-import type { Clock } from '../core/clock.ts';
-import type { Logger } from '../core/logger.ts';
 import type { Verification } from './bot.ts';
 import type { KeySets } from './key-sets.ts';
 import { TEST_TOKEN_SECONDS } from './limits.ts';
-import { createVerify, platformClaims, type VerifyEventToken } from './verify.ts';
+import { createVerify, platformClaims, type VerifyDeps, type VerifyEventToken } from './verify.ts';
 
 /** A token, and the verification that accepts it once. */
 export type SignedTest = { token: string; verify: VerifyEventToken };
@@ -18,15 +16,7 @@ export type SignTest = (verification: Verification) => Promise<SignedTest>;
  * which it then takes to have one key more. The key pair is never stored and the token never sent: neither is known outside of
  * the process.
  */
-export function createTestIssuer({
-  keySets,
-  clock,
-  log,
-}: {
-  keySets: KeySets;
-  clock: Clock;
-  log: Logger;
-}): SignTest {
+export function createTestIssuer({ keySets, clock, log }: VerifyDeps): SignTest {
   let pair: ReturnType<typeof generateKeyPair> | undefined;
   return async (verification) => {
     pair ??= generateKeyPair('RS256');

@@ -30,18 +30,11 @@ export const platformClaims = ({ mode, audience, service_account_email }: Verifi
     ? { iss: GOOGLE, aud: audience ?? '', email: service_account_email ?? PLATFORM, email_verified: true }
     : { iss: PLATFORM, aud: audience ?? '' };
 
+export type VerifyDeps = { keySets: KeySets; clock: Clock; log: Logger };
 export type VerifyEventToken = (verification: Verification, token: string) => Promise<void>;
 
 /** Resolves for a token that the bot's verification accepts. Throws 401 for any other, and 503 if the keys are unavailable. */
-export function createVerify({
-  keySets,
-  clock,
-  log,
-}: {
-  keySets: KeySets;
-  clock: Clock;
-  log: Logger;
-}): VerifyEventToken {
+export function createVerify({ keySets, clock, log }: VerifyDeps): VerifyEventToken {
   return async (verification, token) => {
     const { mode, audience, jwks, jwks_anywhere: anywhere } = verification;
     if (mode === 'key' || audience === null) throw unauthenticated('This bot accepts API keys alone');

@@ -20,19 +20,13 @@ import type { AnsweredTurn } from './turn.ts';
 export type Accepted = { answerStream: AnswerStream; replayed: boolean };
 export type AcceptQuestion = (question: Question) => Promise<Accepted | 'no session'>;
 
+type AcceptDeps = { store: Pick<TurnStore, 'accept'>; line: SessionQueue; wakeMover: WakeEventMover };
+
 /**
  * The question is durable when this resolves, and is answered whether or not a client waits. Throws 403 for an agent
  * whose knowledge the key may not read, 404, 413, 429 for a full queue, and ValidationFailure for a known id with another text.
  */
-export function createAcceptQuestion({
-  store,
-  line,
-  wakeMover,
-}: {
-  store: Pick<TurnStore, 'accept'>;
-  line: SessionQueue;
-  wakeMover: WakeEventMover;
-}): AcceptQuestion {
+export function createAcceptQuestion({ store, line, wakeMover }: AcceptDeps): AcceptQuestion {
   return async (question) => {
     assertMessageSize(question.message);
     const takenAt = performance.now();

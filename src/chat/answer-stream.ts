@@ -99,13 +99,9 @@ export type Followed = {
   interrupt(): void;
 };
 
-export function createFollowed({
-  store,
-  endingRefusal,
-}: {
-  store: Pick<TurnStore, 'answer'>;
-  endingRefusal: () => Error;
-}): Followed {
+type FollowedDeps = { store: Pick<TurnStore, 'answer'>; endingRefusal: () => Error };
+
+export function createFollowed({ store, endingRefusal }: FollowedDeps): Followed {
   const waiting = new Map<number, PromiseWithResolvers<void>>();
   let isInterrupted = false;
 

@@ -2,8 +2,9 @@
 
 import { randomBytes } from 'node:crypto';
 import { hasWorkspaces } from '../../src/access/index.ts';
-import { createProgress, restoreBackup, takeBackup } from '../../src/backup/index.ts';
+import { restoreBackup, takeBackup } from '../../src/backup/index.ts';
 import { newId } from '../../src/core/ids.ts';
+import { createProgress } from '../../src/core/progress.ts';
 import {
   BACKUP_LOCK,
   MARKS,

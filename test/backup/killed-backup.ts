@@ -1,6 +1,7 @@
 // A process that takes a backup and kills itself amid it: after so many objects were read, or before one of its steps.
 
-import { createProgress, takeBackup } from '../../src/backup/index.ts';
+import { takeBackup } from '../../src/backup/index.ts';
+import { createProgress } from '../../src/core/progress.ts';
 import { BACKUP_LOCK, OBJECT_KEYS, REBUILT_TABLES, readIdentity } from '../../src/documents/index.ts';
 import { createObjectStore } from '../../src/infra/s3/client.ts';
 import { createTransfer } from '../../src/infra/s3/transfer.ts';

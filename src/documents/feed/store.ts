@@ -1,19 +1,14 @@
 // The statements of the export of passages. The order of changes is that of migrations 0023 and 0029.
 
 import type { Sql } from '../../infra/postgres/client.ts';
+import type { Passage as ReadPassage } from '../content/states.ts';
 import type { Viewer } from '../policy.ts';
 import { createConditions } from '../rows.ts';
 import { beginAnew, type FeedPosition } from './cursor.ts';
 import { FEED_CHANGES_A_STATEMENT, FORGET_BATCH } from './limits.ts';
 
-export type Passage = {
+export type Passage = ReadPassage & {
   documentId: string;
-  passage: number;
-  page: number | null;
-  heading: string | null;
-  text: string;
-  start: number;
-  end: number;
   changedAt: Date;
   /** By the workspace's embedding model, as it is stored; null where it was not asked for, or is not there yet. */
   vector: Buffer | null;

@@ -2,6 +2,7 @@
 // of search, so that a filter leaves out here what it leaves out there.
 
 import type { Fragment, Transaction } from '../../infra/postgres/client.ts';
+import type { Passage as ReadPassage } from '../content/states.ts';
 import type { Viewer } from '../policy.ts';
 import { createConditions } from '../rows.ts';
 import { any, union } from '../search/postgres/fragments.ts';
@@ -11,16 +12,7 @@ import { rows } from '../search/postgres/statements.ts';
 import { FEW_DOCUMENTS } from './limits.ts';
 
 /** A passage as it is answered, without its score. */
-export type Passage = {
-  documentId: string;
-  name: string;
-  passage: number;
-  page: number | null;
-  heading: string | null;
-  text: string;
-  start: number;
-  end: number;
-};
+export type Passage = ReadPassage & { documentId: string; name: string };
 
 export function createVisible(sql: Transaction) {
   const { visible } = createConditions(sql);

@@ -1,6 +1,7 @@
 // What an operator does to search by hand, while the service runs or while it does not.
 
 import type { Logger } from '../../core/logger.ts';
+import { createProgress } from '../../core/progress.ts';
 import type { Sql } from '../../infra/postgres/client.ts';
 import { createMirror, type MirrorSettings } from './meilisearch/mirror.ts';
 import { rewriteEntries } from './postgres/entries.ts';
@@ -22,7 +23,7 @@ export function createSearchMaintenance(deps: {
   progress(sentence: string): void;
 }) {
   const { sql, meilisearch, log } = deps;
-  const progress = createProgress(deps.progress);
+  const { step } = createProgress(deps.progress, PROGRESS_INTERVAL_MS);
   const mirror = meilisearch && createMirror({ sql, settings: meilisearch, log });
 
   return {
@@ -32,14 +33,14 @@ export function createSearchMaintenance(deps: {
         const [row] = await sql<{ documents: number }[]>`SELECT count(*)::int AS documents FROM documents`;
         const documents = row?.documents ?? 0;
         await rewriteEntries(sql, (last) =>
-          progress(`writing entries anew, of ${documents} documents up to ${last}`),
+          step(() => `writing entries anew, of ${documents} documents up to ${last}`),
         );
         return { report: { entries_written: documents } };
       }
       const [writer] = mirror.jobs;
       await writer?.start();
       try {
-        await mirror.reindex(progress);
+        await mirror.reindex((sentence) => step(() => sentence));
         return { report: { index: 'made anew', ...(await mirror.state()) } };
       } finally {
         await writer?.stop();
@@ -59,15 +60,5 @@ export function createSearchMaintenance(deps: {
       const remedy = repair ? 'it has been repaired' : 'run it again with --repair';
       return { report, drift: `search differs from the documents; ${remedy}` };
     },
-  };
-}
-
-/** Not more often than a person reads. */
-function createProgress(write: (sentence: string) => void): (sentence: string) => void {
-  let writtenAt = performance.now();
-  return (sentence) => {
-    if (performance.now() - writtenAt < PROGRESS_INTERVAL_MS) return;
-    writtenAt = performance.now();
-    write(sentence);
   };
 }

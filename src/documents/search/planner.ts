@@ -1,6 +1,7 @@
-// Which engine answers. Meilisearch where it can do so exactly and in time, Postgres otherwise: a caller
-// notices neither an outage nor a slow server. A query is prepared once, for both.
+// Which engine answers. Meilisearch where it can do so exactly, in time and sooner than Postgres, which answers otherwise: a
+// caller notices neither an outage nor a slow server. A query is prepared once, for both.
 
+import { type Choice, createChoice } from '../../core/choice.ts';
 import { createCircuitBreaker } from '../../core/circuit-breaker.ts';
 import type { Logger } from '../../core/logger.ts';
 import { within } from '../../core/wait.ts';
@@ -9,11 +10,13 @@ import type { PostgresSearch } from './postgres/index.ts';
 import type { Prepared } from './postgres/prepared.ts';
 import type { SearchPage, SearchQuery } from './query.ts';
 
-export type Answered = SearchPage & { engine: 'postgres' | 'meilisearch' };
+type Engine = 'meilisearch' | 'postgres';
+export type Answered = SearchPage & { engine: Engine };
+type Outcome = Answered | 'declined' | 'failed';
 
 export type SearchPlanner = ReturnType<typeof createSearchPlanner>;
 
-/** After this long Postgres is asked too, and the first to answer is heard: many times what Meilisearch takes. */
+/** After this long, or twice as long as Meilisearch takes of late, Postgres is asked too, and the first to answer is heard. */
 const HEDGE_MS = 40;
 /** No search waits longer for Meilisearch, whatever Postgres does. */
 const DEADLINE_MS = 2000;
@@ -27,18 +30,24 @@ export function createSearchPlanner(deps: {
   meilisearch: MeilisearchSearch | undefined;
   log: Logger;
   now?: () => number;
+  hedgeMs?: number;
+  choice?: Choice<Engine>;
 }) {
-  const { postgres, meilisearch, log, now = () => performance.now() } = deps;
+  const { postgres, meilisearch, log, now = () => performance.now(), hedgeMs = HEDGE_MS } = deps;
+  const choice = deps.choice ?? createChoice<Engine>('meilisearch', 'postgres');
   const circuit = createCircuitBreaker({ ...CIRCUIT, now });
   let inFlight = 0;
+  /** Searches wait for each other: what one costs is its part of the time of all that run beside it. */
+  let running = 0;
 
-  const byPostgres = async (prepared: Prepared): Promise<Answered> => ({
-    ...(await postgres.search(prepared)),
-    engine: 'postgres',
-  });
+  const byPostgres = async (prepared: Prepared, kind?: string): Promise<Answered> => {
+    const [startedAt, beside] = [now(), running];
+    const page = await postgres.search(prepared);
+    if (kind !== undefined) choice.learn(kind, 'postgres', (now() - startedAt) / beside);
+    return { ...page, engine: 'postgres' };
+  };
 
-  /** Undefined when Meilisearch declines or fails. */
-  const byMeilisearch = async (prepared: Prepared, signal: AbortSignal): Promise<Answered | undefined> => {
+  const byMeilisearch = async (prepared: Prepared, signal: AbortSignal): Promise<Outcome> => {
     inFlight += 1;
     circuit.begin();
     try {
@@ -48,42 +57,66 @@ export function createSearchPlanner(deps: {
         if (circuit.state() !== 'closed') log.info({}, 'the search server answers searches again');
         circuit.succeed();
       }
-      return page && { ...page, engine: 'meilisearch' };
+      return page === undefined ? 'declined' : { ...page, engine: 'meilisearch' };
     } catch (error) {
       const wasClosed = circuit.state() === 'closed';
       circuit.fail();
       if (wasClosed && circuit.state() === 'open')
         log.warn({ err: error }, 'the search server fails or is slow: Postgres answers searches alone');
-      return undefined;
+      return 'failed';
     } finally {
       inFlight -= 1;
     }
   };
 
+  /** By Postgres, too, where Meilisearch declines, fails, or is late. Failures are for the circuit breaker to judge. */
+  const byBoth = async (prepared: Prepared, kind: string): Promise<Answered> => {
+    const [startedAt, beside] = [now(), running];
+    const lateMs = Math.max(hedgeMs, 2 * beside * (choice.figure(kind, 'meilisearch') ?? 0));
+    const giveUp = new AbortController();
+    const deadline = setTimeout(() => giveUp.abort(), DEADLINE_MS);
+    const mirrored = byMeilisearch(prepared, giveUp.signal).finally(() => clearTimeout(deadline));
+    let answered = await within(mirrored, lateMs, () => 'late' as const);
+    if (typeof answered !== 'object') {
+      const certain = byPostgres(prepared, kind);
+      if (answered === 'failed') return certain;
+      answered = await Promise.race([
+        mirrored.then((page) => (typeof page === 'object' ? page : certain)),
+        certain,
+      ]);
+      giveUp.abort();
+      // The answer that is no longer awaited may still fail.
+      certain.catch(() => undefined);
+    }
+    choice.learn(kind, 'meilisearch', (now() - startedAt) / beside);
+    return answered;
+  };
+
   return {
     /**
-     * Whether the next search asks Meilisearch. After failures it does as soon as the cooldown is over. Otherwise a service without searches
+     * Whether the next search may ask Meilisearch. After failures it does as soon as the cooldown is over. Otherwise a service without searches
      * would say that it is degraded until the next one comes.
      */
     usesMirror: () => meilisearch !== undefined && circuit.state() !== 'open',
     async search(query: SearchQuery): Promise<Answered> {
       const prepared = await postgres.prepare(query);
-      if (meilisearch === undefined || inFlight >= IN_FLIGHT_MAX || !circuit.allows())
+      const small = prepared.size === 'small';
+      if (meilisearch === undefined || small || inFlight >= IN_FLIGHT_MAX || !circuit.allows())
         return byPostgres(prepared);
-      const giveUp = new AbortController();
-      const deadline = setTimeout(() => giveUp.abort(), DEADLINE_MS);
-      const mirrored = byMeilisearch(prepared, giveUp.signal).finally(() => clearTimeout(deadline));
-      const first = await within(mirrored, HEDGE_MS, (): typeof LATE => LATE);
-      if (first !== LATE) return first ?? byPostgres(prepared);
-      const certain = byPostgres(prepared);
-      const answered = await Promise.race([mirrored.then((page) => page ?? certain), certain]);
-      giveUp.abort();
-      // The answer that is no longer awaited may still fail.
-      certain.catch(() => undefined);
-      return answered;
+      const kind = kindOf(prepared);
+      const search = choice.of(kind) === 'postgres' ? byPostgres : byBoth;
+      running += 1;
+      return search(prepared, kind).finally(() => {
+        running -= 1;
+      });
     },
   };
 }
 
-/** Postgres is asked, too. */
-const LATE = 'late';
+/** Searches that cost about the same: of the same documents, with conditions, an order and a page of the same kind. */
+function kindOf({ place, query }: Prepared): string {
+  const { predicates, order, text, offset, limit } = query;
+  const tests = predicates.map(({ attribute, test, negated }) => `${attribute} ${test.kind} ${negated}`);
+  const orders = order.map(({ attribute, descending }) => `${attribute} ${descending}`);
+  return [place, text !== undefined, offset > 0, limit, ...tests, ...orders].join();
+}

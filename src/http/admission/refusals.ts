@@ -39,14 +39,10 @@ export function createRefusals(log: Logger, nowMs: () => number = () => performa
   };
 }
 
+type Capacity = { refusals: Refusals; memory: MemoryGuard | undefined };
+
 /** The state of the process itself among the backing services. `down`: it refuses all work. */
-export function capacityState({
-  refusals,
-  memory,
-}: {
-  refusals: Refusals;
-  memory: MemoryGuard | undefined;
-}): ServiceState {
+export function capacityState({ refusals, memory }: Capacity): ServiceState {
   const level = memory?.level() ?? 'fine';
   if (level === 'full') return { state: 'down', detail: 'the memory is at MEMORY_MAX: all work is refused' };
   if (level === 'tight')

@@ -39,7 +39,6 @@ export type MirrorSetting = AsyncDisposable & {
   expected(): Promise<Map<string, object>>;
 };
 
-/** Whatever is started with it is ended with it, and its indexes are deleted. */
 /** A search server of the test's own, which `kill` ends by SIGKILL and `boot` starts again on the same data. */
 export function ownSearchServer(binary: string) {
   const [folder, port] = [freshFolder(), freePort()];
@@ -56,6 +55,7 @@ export function ownSearchServer(binary: string) {
   };
   return {
     server: { url: `http://127.0.0.1:${port}`, apiKey } satisfies SearchServer,
+    pid: () => child.pid,
     kill,
     boot(): void {
       child = boot();
@@ -64,6 +64,7 @@ export function ownSearchServer(binary: string) {
   };
 }
 
+/** Whatever is started with it is ended with it, and its indexes are deleted. */
 export async function mirrorSetting(server: SearchServer): Promise<MirrorSetting> {
   const database = await testDatabase();
   const { sql } = database;

@@ -4,6 +4,7 @@
 import { expect, test } from 'bun:test';
 import { createSearchPlanner } from '../../../src/documents/search/planner.ts';
 import type { Prepared } from '../../../src/documents/search/postgres/prepared.ts';
+import type { Size } from '../../../src/documents/search/postgres/sizes.ts';
 import type { SearchPage, SearchQuery } from '../../../src/documents/search/query.ts';
 import { silentLog } from '../../support/database.ts';
 
@@ -17,20 +18,28 @@ const QUERY: SearchQuery = {
   limit: 1,
 };
 
-function fakePlanner(mirror: (signal: AbortSignal) => Promise<SearchPage | undefined>) {
+function fakePlanner(
+  mirror: (signal: AbortSignal) => Promise<SearchPage | undefined>,
+  {
+    size,
+    takes = { mirror: 0, postgres: 0 },
+  }: { size?: Size; takes?: Record<'mirror' | 'postgres', number> } = {},
+) {
   const asked = { mirror: 0, postgres: 0 };
   const clock = { ms: 0 };
   const planner = createSearchPlanner({
     postgres: {
-      prepare: async (query) => ({ query }) as Prepared,
+      prepare: async (query) => ({ query, size, place: 'acme' }) as Prepared,
       async search() {
         asked.postgres += 1;
+        clock.ms += takes.postgres;
         return PAGE;
       },
     },
     meilisearch: {
       search(_query, signal) {
         asked.mirror += 1;
+        clock.ms += takes.mirror;
         return mirror(signal);
       },
     },
@@ -44,6 +53,29 @@ test('what the mirror answers is the answer, and Postgres is left alone', async 
   const { asked, search } = fakePlanner(async () => PAGE);
   expect(await search()).toBe('meilisearch');
   expect(asked).toEqual({ mirror: 1, postgres: 0 });
+});
+
+test('the engine that costs less is asked, and the other one seldom; a mirror that declines costs both', async () => {
+  const searches = async (
+    takes: Record<'mirror' | 'postgres', number>,
+    mirror: () => Promise<SearchPage | undefined> = async () => PAGE,
+  ) => {
+    const { asked, search } = fakePlanner(mirror, { takes });
+    for (let count = 0; count < 100; count++) await search();
+    return asked;
+  };
+  expect(await searches({ mirror: 1, postgres: 3 })).toEqual({ mirror: 99, postgres: 1 });
+  expect(await searches({ mirror: 3, postgres: 1 })).toEqual({ mirror: 1, postgres: 99 });
+  expect(await searches({ mirror: 1, postgres: 3 }, async () => undefined)).toEqual({
+    mirror: 2,
+    postgres: 100,
+  });
+});
+
+test('of a small workspace, Postgres is asked alone', async () => {
+  const { asked, search } = fakePlanner(async () => PAGE, { size: 'small' });
+  expect(await search()).toBe('postgres');
+  expect(asked).toEqual({ mirror: 0, postgres: 1 });
 });
 
 test('what it declines or fails at, Postgres answers', async () => {

@@ -31,11 +31,10 @@ export function createMeilisearchSearch(deps: {
       if (compiled === undefined) return undefined;
       // 1. One snapshot of the database: which index answers, what it may lack, and what of that is found.
       const mirror = await postgres.mirrored(prepared, PENDING_MAX);
-      if (mirror === undefined) return undefined;
-      if (mirror.longNames && query.order.some(({ attribute }) => attribute === 'name')) return undefined;
+      if (mirror === undefined || mirror.longNames) return undefined;
       // 2. Everything else, from the server's own snapshot. Each document comes from exactly one of the two.
       const pageOf = query.text === undefined ? orderedPage : rankedPage;
-      const found = await pageOf(query, compiled, mirror, signal);
+      const found = await pageOf({ query, compiled, mirror, signal });
       if (found === undefined) return undefined;
       // 3. The records as they are now. One that has changed since would not be what was searched for.
       const documents = await postgres.read(prepared, found.ids);
@@ -43,14 +42,10 @@ export function createMeilisearchSearch(deps: {
     },
   };
 
+  type Asked = { query: SearchQuery; compiled: Compiled; mirror: MirrorState; signal: AbortSignal };
   type Found = { ids: string[]; total: number };
 
-  async function orderedPage(
-    query: SearchQuery,
-    compiled: Compiled,
-    mirror: MirrorState,
-    signal: AbortSignal,
-  ): Promise<Found> {
+  async function orderedPage({ query, compiled, mirror, signal }: Asked): Promise<Found> {
     // Changed documents may stand before the page: so many more of the others have to be known.
     const first = Math.max(0, query.offset - mirror.matching.length);
     const { results, total } = await indexes.page<Row>(
@@ -71,12 +66,7 @@ export function createMeilisearchSearch(deps: {
   }
 
   /** Relevance can't be merged: only where nothing that has changed is found. */
-  async function rankedPage(
-    query: SearchQuery & { text?: string },
-    compiled: Compiled,
-    mirror: MirrorState,
-    signal: AbortSignal,
-  ): Promise<Found | undefined> {
+  async function rankedPage({ query, compiled, mirror, signal }: Asked): Promise<Found | undefined> {
     if (mirror.matching.length > 0 || query.offset % query.limit !== 0) return undefined;
     const { results, total } = await indexes.ranked<Row>(
       mirror.indexUid,

@@ -45,9 +45,10 @@ export function createReconciliation({ sql, indexes }: { sql: Sql; indexes: Inde
   };
   const readHeld = async (indexUid: string, ids: readonly string[], signal: AbortSignal) => {
     const fields = ['id', 'workspace', 'fingerprint'];
-    const rows =
-      ids.length === 0 ? [] : await indexes.read<Held>(indexUid, { ids, fields, limit: ids.length }, signal);
-    return new Map(rows.map((row) => [row.id, row]));
+    const query = { ids, fields, limit: ids.length };
+    const { results } =
+      ids.length === 0 ? { results: [] } : await indexes.page<Held>(indexUid, query, signal);
+    return new Map(results.map((row) => [row.id, row]));
   };
 
   /** Counts the documents of one step that the index lacks or has otherwise, and returns them. */
@@ -98,9 +99,9 @@ export function createReconciliation({ sql, indexes }: { sql: Sql; indexes: Inde
       const extra: Held[] = [];
       for (let offset = 0; !signal.aborted; offset += HELD_PER_STEP) {
         const query = { fields: ['id', 'workspace'], limit: HELD_PER_STEP, offset };
-        const page = await indexes.read<Held>(ready.indexUid, query, signal);
-        if (page.length === 0) break;
-        extra.push(...(await findExtra(context, page)));
+        const { results } = await indexes.page<Held>(ready.indexUid, query, signal);
+        if (results.length === 0) break;
+        extra.push(...(await findExtra(context, results)));
       }
       await queue(extra.map(({ id, workspace }) => ({ id, workspaceId: workspace })));
       return drift;

@@ -35,7 +35,7 @@ export type PostgresSearch = ReturnType<typeof createPostgresSearch>;
 export function createPostgresSearch(deps: {
   /** A pool of its own: searches, however slow, take no connection from anything else. */
   sql: Sql;
-  /** For small workspaces: plans are made once. Default: as the others. */
+  /** For small workspaces and what a mirror needs: plans are made once. Default: as the others. */
   smallSql?: Sql;
   bucket: string;
   /** The semaphore of slow searches, so that others stay quick. */
@@ -159,7 +159,7 @@ export function createPostgresSearch(deps: {
   };
 
   const prepare = createPrepare({ sql, lastingSql: smallSql, bucket, common, sizeOf: sizes.of });
-  return { prepare, search, ...createMirrored(sql) };
+  return { prepare, search, ...createMirrored(smallSql) };
 }
 
 /** Count and page are two statements; where others wrote in between, what the page shows decides. */

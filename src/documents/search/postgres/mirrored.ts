@@ -9,14 +9,14 @@ import type { SearchQuery } from '../query.ts';
 import { all } from './fragments.ts';
 import { KEYS } from './ordering.ts';
 import type { Prepared } from './prepared.ts';
-import { inBranches, termTests, within } from './statements.ts';
+import { inBranches, termTests, textsOfRow, within } from './statements.ts';
 
 /** Keys of a document in the query's order: normalised text, milliseconds, bytes. */
 export type Keyed = { id: string; keys: (string | number | null)[] };
 
 export type MirrorState = {
   indexUid: string;
-  /** The workspace has names that the mirror holds only the beginning of. */
+  /** By name, and the workspace has some that the mirror holds only the beginning of. */
   longNames: boolean;
   /** Documents whose last change the mirror may lack, and which of them match the query. */
   pending: string[];
@@ -40,6 +40,10 @@ export const createMatches =
 
 export function createMirrored(sql: Transaction) {
   const matches = createMatches(sql);
+  /** Rows `s` of these ids, and `t` where something is asked of it: whatever else is asked, a lasting plan finds them by their ids. */
+  const rows = ({ rowTests }: Prepared, ids: Fragment): Fragment =>
+    sql`(SELECT * FROM document_search s WHERE s.id = ANY (${ids}) OFFSET 0) s
+      ${rowTests.some(({ texts }) => texts) ? sql`JOIN ${textsOfRow(sql)} t ON t.id = s.id` : sql``}`;
 
   return {
     /**
@@ -49,16 +53,18 @@ export function createMirrored(sql: Transaction) {
     async mirrored(prepared: Prepared, pendingMax: number): Promise<MirrorState | undefined> {
       const { query } = prepared;
       const { workspaceId } = query.viewer;
+      const byName = query.order.some(({ attribute }) => attribute === 'name')
+        ? sql`EXISTS (SELECT FROM document_search s WHERE s.workspace_id = ${workspaceId}
+            AND octet_length(s.name) > ${sql.unsafe(`${ORDER_NAME_BYTES_MAX}`)})`
+        : sql`false`;
       const [row] = await sql<(Omit<MirrorState, 'matching'> & { matching: string[]; keys: unknown[] })[]>`
         WITH pending AS MATERIALIZED (
           SELECT document_id FROM search_outbox WHERE workspace_id = ${workspaceId} LIMIT ${pendingMax + 1}),
         matching AS (
           SELECT s.id, ${keysOf(sql, query)} AS keys
-          FROM pending JOIN document_search s ON s.id = pending.document_id JOIN document_texts t ON t.id = s.id
-          WHERE ${matches(prepared)})
+          FROM ${rows(prepared, sql`ARRAY (SELECT document_id FROM pending)`)} WHERE ${matches(prepared)})
         SELECT mirror.index_uid AS "indexUid",
-          EXISTS (SELECT FROM document_search s WHERE s.workspace_id = ${workspaceId}
-            AND octet_length(s.name) > ${ORDER_NAME_BYTES_MAX}::int) AS "longNames",
+          ${byName} AS "longNames",
           ARRAY (SELECT document_id FROM pending) AS pending,
           coalesce((SELECT jsonb_agg(jsonb_build_object('id', id, 'keys', keys)) FROM matching), '[]') AS matching
         FROM search_mirror mirror WHERE mirror.ready AND mirror.version = ${INDEX_VERSION}`;
@@ -71,8 +77,8 @@ export function createMirrored(sql: Transaction) {
       if (ids.length === 0) return [];
       const documents = await sql<ShownDocument[]>`
         SELECT ${shownColumns(sql)} FROM (
-          SELECT s.id AS found FROM document_search s JOIN document_texts t ON t.id = s.id
-          WHERE s.id = ANY (${ids as string[]}::uuid[]) AND ${matches(prepared)} OFFSET 0) page
+          SELECT s.id AS found FROM ${rows(prepared, sql`${ids as string[]}::uuid[]`)}
+          WHERE ${matches(prepared)} OFFSET 0) page
         JOIN documents d ON d.id = page.found`;
       const byId = new Map(documents.map((document) => [document.id, document]));
       const inOrder = ids.map((id) => byId.get(id));

@@ -81,10 +81,7 @@ export function createPrepare(deps: {
     const rowTests = conditions.rest.map((predicate) => toRowTest(context, predicate));
     const test = rowTests.length === 0 ? undefined : all(sql, rowTests.map(toSql));
     const texts = rowTests.some((row) => row.texts) ? allTexts(sql) : undefined;
-    const isText =
-      test === undefined &&
-      conditions.required.length + excluded.length === 0 &&
-      (from ?? until) === undefined;
+    const isText = (test ?? from ?? until) === undefined && required.length + excluded.length === 0;
     const amongTerms = text !== undefined && required.length > 0;
     const byKey = amongTerms && size === 'small';
     const selections = branches.map((branch) => ({
