@@ -69,7 +69,7 @@ export const GUARDED: readonly Guarded[] = [
   },
   {
     ratios: [
-      less('usage: processor time of a batched event, of COPY', 2.5),
+      less('usage: processor time of a batched event, of COPY', 2.1),
       less('usage: a page in the depth, of the first', 1.07),
       less('usage: a page backwards in the depth, of the first', 1.07),
       less('usage: a page with a total, of the first', 1.15),
