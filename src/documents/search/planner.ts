@@ -93,18 +93,17 @@ export function createSearchPlanner(deps: {
   };
 
   return {
-    /**
-     * Whether the next search may ask Meilisearch. After failures it does as soon as the cooldown is over. Otherwise a service without searches
-     * would say that it is degraded until the next one comes.
-     */
+    /** Whether a search may ask Meilisearch; after failures as soon as the cooldown is over, even if no search has come since. */
     usesMirror: () => meilisearch !== undefined && circuit.state() !== 'open',
     async search(query: SearchQuery): Promise<Answered> {
       const prepared = await postgres.prepare(query);
-      const small = prepared.size === 'small';
+      // Each engine ranks words in its own way, and the pages of one search are to come from one: Meilisearch, whatever it costs.
+      const ranked = query.text !== undefined;
+      const small = prepared.size === 'small' && !ranked;
       if (meilisearch === undefined || small || inFlight >= IN_FLIGHT_MAX || !circuit.allows())
         return byPostgres(prepared);
       const kind = kindOf(prepared);
-      const search = choice.of(kind) === 'postgres' ? byPostgres : byBoth;
+      const search = !ranked && choice.of(kind) === 'postgres' ? byPostgres : byBoth;
       running += 1;
       return search(prepared, kind).finally(() => {
         running -= 1;
