@@ -35,8 +35,8 @@ export const compute: readonly Planted[] = [
   {
     mistake: 'a text with half a character makes the model fail',
     file: 'src/compute/normalise.ts',
-    text: "text.toWellFormed().normalize('NFKC')",
-    replacement: "encodeURI(text) && text.normalize('NFKC')",
+    text: "toNormalForm(text.toWellFormed(), 'NFKC')",
+    replacement: "encodeURI(text) && toNormalForm(text, 'NFKC')",
     test: 'test/compute/embeddings.test.ts',
     name: 'lone surrogates',
   },
