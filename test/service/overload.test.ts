@@ -4,6 +4,7 @@
 import { expect, test } from 'bun:test';
 import { hold, renderHead, send } from '../../bench/hostile/wire.ts';
 import { createCaller, expectStatus } from '../acceptance/support/caller.ts';
+import { createLibrary } from '../acceptance/support/library.ts';
 import { createPeople } from '../acceptance/support/people.ts';
 import { eventually } from '../support/child.ts';
 import { connectTo, testDatabase } from '../support/database.ts';
@@ -27,6 +28,8 @@ test('with all its permits taken, a workspace waits and is refused; probes, sign
   const call = createCaller(service.url);
   const people = createPeople(call, { workspace: WORKSPACE, adminKey: BOOTSTRAP_KEY });
   const noisy = await people.newKey({ scopes: ['documents:read', 'admin'] });
+  // Of an empty library the counts say all that a search asks.
+  await createLibrary(call, { workspace: WORKSPACE, key: BOOTSTRAP_KEY }).stored({ name: 'a.txt' });
   const revoked = await people.newKey();
   const quietId = 'quiet';
   const made = await call('POST', '/admin/api/workspaces', { key: BOOTSTRAP_KEY, json: { id: quietId } });
