@@ -376,14 +376,11 @@ describe.skipIf(missing !== undefined)(
       async (error, fault) => {
         await using disk = await mountFaultyDisk();
         directory = join(disk.path, 'models');
+        mkdirSync(directory);
+        await disk.fail({ calls: ['create', 'write'], path: 'models/*.names', error });
+        // It has no file yet: one that there is stays.
         const failing = ledger();
         await failing.job.start();
-        expect(failing.fault()).toBeUndefined();
-        await disk.fail({ calls: ['create', 'write', 'mkdir'], error });
-        // The next file is there already.
-        failing.requireRoom();
-        failing.add(ACCOUNT, MEASURES);
-        await failing.handOn();
         expect(failing.requireRoom).toThrow('cannot be accounted for');
         for (let round = 0; round < 2; round++) expect(String(failing.fault())).toBe(fault);
         await disk.clear();
@@ -424,6 +421,24 @@ describe.skipIf(missing !== undefined)(
       await disk.clear();
       await eventually('it to be over', () => hanging.fault() === undefined);
       await hanging.job.stop();
+    });
+
+    test('that is full closes no file that has no successor: models go on, also behind idle seconds', async () => {
+      await using disk = await mountFaultyDisk();
+      directory = join(disk.path, 'models');
+      const full = await openedLedger();
+      full.add(ACCOUNT, MEASURES);
+      await disk.fail({ calls: ['create', 'mkdir'], error: 'ENOSPC' });
+      for (let round = 0; round < 3; round++) {
+        await full.handOn();
+        expect(full.fault()).toBeUndefined();
+        full.requireRoom();
+        full.add(ACCOUNT, MEASURES);
+      }
+      await disk.clear();
+      await full.job.stop();
+      expect(sumOf(full.events, 'requests')).toBe(4);
+      expect(files()).toEqual([]);
     });
 
     test('that is full when a file is handed on has room for the requests that were let in before', async () => {

@@ -131,8 +131,8 @@ export function createLedger(deps: {
     // Each hour has sums of its own.
     const isOfThisHour = hourOf(open.openedAt) === hourOf(clock.now());
     if (isOfThisHour && (isEmpty(open) || (!isRecorded && open.onDisk))) return;
-    // Requests were let in because there is room on disk: the file goes when there is a next one. While the disk hangs, it stays.
-    const isNeeded = open.onDisk && (letIn > 0 || preparing !== undefined);
+    // Requests were let in because there is room on disk: the file goes when there is a next one. While the disk hangs or is full, it stays.
+    const isNeeded = open.onDisk && (letIn > 0 || preparing !== undefined || failure !== undefined);
     if (isNeeded && next === undefined) return;
     if (isNeeded) openNext();
     else close();
