@@ -17,7 +17,7 @@ function decomposeRun(run: string, form: 'NFD' | 'NFKD'): string {
   let marks: string[] = [];
   for (const composed of run)
     for (const character of composed.normalize(form)) {
-      if (isReordered(character)) marks.push(character);
+      if (classOf(character) !== undefined) marks.push(character);
       else {
         parts.push(inOrder(marks), character);
         marks = [];
@@ -26,37 +26,40 @@ function decomposeRun(run: string, form: 'NFD' | 'NFKD'): string {
   return parts.join('') + inOrder(marks);
 }
 
-/** Whether it is a mark of the first class, or of the last; the others lie between. */
+/** Sorted by class; marks of one class keep their order. */
+function inOrder(marks: readonly string[]): string {
+  const byRank: string[][] = [];
+  for (const mark of marks) {
+    const rank = classOf(mark)?.rank ?? 0;
+    byRank[rank] ??= [];
+    byRank[rank].push(mark);
+  }
+  return byRank.flat().join('');
+}
+
+/** The combining classes of which a mark has come so far, in their order, each with one mark. There are about fifty, of a thousand marks. */
+const classes: { readonly mark: string; rank: number }[] = [];
+const classByMark = new Map<string, (typeof classes)[number]>();
+/** A mark of the first class, and one of the last. */
 const FIRST = '\u0334';
 const LAST = '\u0345';
 
-const reordered = new Map<string, boolean>();
-/** Whether it changes places with other marks: its combining class is not zero. */
-function isReordered(character: string): boolean {
-  const known = reordered.get(character);
+/** Undefined for a character that does not change places with marks: its class is zero. A mark is compared with others once. */
+function classOf(character: string): (typeof classes)[number] | undefined {
+  const known = classByMark.get(character);
   if (known !== undefined) return known;
-  const changes = compare(LAST, character) > 0 || compare(character, FIRST) > 0;
-  if (changes) reordered.set(character, true);
-  return changes;
+  if (!changesPlaces(LAST, character) && !changesPlaces(character, FIRST)) return undefined;
+  const at = classes.filter(({ mark }) => changesPlaces(character, mark)).length;
+  let found = classes[at];
+  if (found === undefined || changesPlaces(found.mark, character)) {
+    found = { mark: character, rank: at };
+    classes.splice(at, 0, found);
+    for (const [rank, each] of classes.entries()) each.rank = rank;
+  }
+  classByMark.set(character, found);
+  return found;
 }
 
-/** Marks by their combining class: positive where the second one goes first. */
-const compare = (one: string, other: string): number =>
-  changesPlaces(one, other) ? 1 : changesPlaces(other, one) ? -1 : 0;
-
+/** Whether the second one goes first. */
 const changesPlaces = (one: string, other: string): boolean =>
   one !== other && `${one}${other}`.normalize('NFD') === `${other}${one}`;
-
-/** Sorted by class; marks of one class keep their order. There are about a thousand different marks. */
-function inOrder(marks: readonly string[]): string {
-  const different = [...new Set(marks)].sort(compare);
-  const ranks = new Map<string, number>();
-  let rank = 0;
-  for (const [at, mark] of different.entries()) {
-    if (at > 0 && compare(different[at - 1] ?? '', mark) !== 0) rank += 1;
-    ranks.set(mark, rank);
-  }
-  const classes: string[][] = Array.from({ length: rank + 1 }, () => []);
-  for (const mark of marks) classes[ranks.get(mark) ?? 0]?.push(mark);
-  return classes.flat().join('');
-}
