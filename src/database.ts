@@ -75,16 +75,10 @@ export const connectForSearch = (url: string, log: Logger): Sql =>
 
 /**
  * A pool for keys, sessions and people alone, so that people sign in and revoke keys while the connections of everything else are
- * busy. `lookUps` is one for reading them, so that credentials are checked while a slow disk holds up those changes.
+ * busy. The service has a second one for reading them: credentials are checked while a slow disk holds up those changes.
  */
-export const connectForAccess = (url: string, log: Logger, lookUps = false): Sql =>
-  connectPostgres({
-    url,
-    applicationName: lookUps ? 'atrium-look-ups' : 'atrium-access',
-    log,
-    json: LOSSLESS,
-    connectionsMax: 2,
-  });
+export const connectForAccess = (url: string, log: Logger, applicationName = 'atrium-access'): Sql =>
+  connectPostgres({ url, applicationName, log, json: LOSSLESS, connectionsMax: 2 });
 
 /**
  * Connects to the database and brings its schema up to date. A database that is still starting is waited for;

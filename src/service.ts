@@ -69,7 +69,7 @@ export async function startService(
   const searchSql = connectForSearch(backing.databaseUrl, log);
   const lastingSql = connectForLastingPlans(backing.databaseUrl, log);
   const accessSql = connectForAccess(backing.databaseUrl, log);
-  const lookUpSql = connectForAccess(backing.databaseUrl, log, true);
+  const lookUpSql = connectForAccess(backing.databaseUrl, log, 'atrium-look-ups');
   const objects = createObjectStore({ ...backing.s3, bucket, region, formProfile });
   const areas = await createAreas(config, { sql, searchSql, lastingSql, accessSql, lookUpSql, objects }, log);
   const requestMetrics = createRequestMetrics();

@@ -84,16 +84,17 @@ export function createAccess(deps: AccessDeps): Access {
     sessions: createSessionStore(sql),
     audit: createAuditStore(sql),
   };
+  const lookUps = {
+    workspaces: createWorkspaceStore(lookUpSql),
+    users: createUserStore(lookUpSql),
+    keys: createKeyStore(lookUpSql),
+    sessions: createSessionStore(lookUpSql),
+  };
   const lastUses = createLastUses({ store: stores.keys, log });
   const informed = invalidation.connected;
-  const authentication = createAuthentication({
-    store: createKeyStore(lookUpSql),
-    informed,
-    lastUses,
-    clock,
-  });
+  const authentication = createAuthentication({ store: lookUps.keys, informed, lastUses, clock });
   const openSessions = createCachedLookup({
-    load: createSessionStore(lookUpSql).find,
+    load: lookUps.sessions.find,
     ttlMs: PRINCIPAL_TTL_MS,
     entriesMax: PRINCIPALS_MAX,
     usable: informed,
@@ -103,10 +104,8 @@ export function createAccess(deps: AccessDeps): Access {
 
   // The database notifies the other processes; this one drops its entries before it answers.
   const forget = (keyHashes: readonly string[]): void => keyHashes.forEach(authentication.drop);
-  const workspaces = createWorkspaceStore(lookUpSql);
-  const users = createUserStore(lookUpSql);
   const requireWorkspace = async (id: string): Promise<void> => {
-    if (!(await workspaces.exists(id))) throw notFound('Workspace not found');
+    if (!(await lookUps.workspaces.exists(id))) throw notFound('Workspace not found');
   };
   const administration = { requireWorkspace, forget, wakeMover, clock };
   const { sessions: store } = stores;
@@ -163,8 +162,8 @@ export function createAccess(deps: AccessDeps): Access {
     ],
     checks: [],
     metrics: [],
-    findUser: users.find,
-    findUserByEmail: users.findByEmail,
+    findUser: lookUps.users.find,
+    findUserByEmail: lookUps.users.findByEmail,
     describeKeys: stores.keys.describe,
     requireWorkspace,
     bootstrap: createBootstrap({ sql, clock, log }),

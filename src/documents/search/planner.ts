@@ -97,7 +97,7 @@ export function createSearchPlanner(deps: {
     usesMirror: () => meilisearch !== undefined && circuit.state() !== 'open',
     async search(query: SearchQuery): Promise<Answered> {
       const prepared = await postgres.prepare(query);
-      // Each engine ranks words in its own way, and the pages of one search are to come from one: Meilisearch, whatever it costs.
+      // Each engine ranks words in its own way. All pages of a search should come from one, so Meilisearch is asked even where it costs more.
       const ranked = query.text !== undefined;
       const small = prepared.size === 'small' && !ranked;
       if (meilisearch === undefined || small || inFlight >= IN_FLIGHT_MAX || !circuit.allows())
