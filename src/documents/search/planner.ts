@@ -112,10 +112,10 @@ export function createSearchPlanner(deps: {
   };
 }
 
-/** Searches that cost about the same: of the same documents, with conditions, an order and a page of the same kind. */
+/** Searches that cost about the same: of the same documents, with conditions, an order and a page of the same kind. As a digest: callers name many. */
 function kindOf({ place, query }: Prepared): string {
   const { predicates, order, text, offset, limit } = query;
   const tests = predicates.map(({ attribute, test, negated }) => `${attribute} ${test.kind} ${negated}`);
   const orders = order.map(({ attribute, descending }) => `${attribute} ${descending}`);
-  return [place, text !== undefined, offset > 0, limit, ...tests, ...orders].join();
+  return `${Bun.hash([place, text !== undefined, offset > 0, limit, ...tests, ...orders].join())}`;
 }

@@ -1,5 +1,5 @@
-// Slow searches: few run at once. One workspace never takes all of their places, and each of its searches stands behind those of others
-// that wait, however many it sends.
+// Slow searches: few run at once. Where there is more than one place, a workspace never takes all of them. However many searches it sends,
+// only as many of them as may run at once wait in front of those of others.
 
 import { availableParallelism } from 'node:os';
 import { createSemaphore, type Semaphore } from '../../core/semaphore.ts';
