@@ -188,9 +188,9 @@ test('the server stays within its alarm lengths', () => {
   expect(linesOf('src/chat/')).toBeLessThanOrEqual(3915);
   expect(linesOf('src/usage/')).toBeLessThanOrEqual(4240);
   expect(linesOf('src/gateway/')).toBeLessThanOrEqual(9100);
-  expect(linesOf('src/')).toBeLessThanOrEqual(64_694);
+  expect(linesOf('src/')).toBeLessThanOrEqual(64_747);
   expect(linesOf('src/console/')).toBeLessThanOrEqual(440);
-  expect(linesOf('src/compute/')).toBeLessThanOrEqual(325);
+  expect(linesOf('src/compute/')).toBeLessThanOrEqual(344);
   expect(linesOf('src/bots/')).toBeLessThanOrEqual(2130);
 });
 

@@ -16,3 +16,8 @@ export const EMBEDDING_RUN_MS_MAX = 20_000;
 /** Texts of one part of a list, and their characters: about half a millisecond of work, except for longer texts. */
 export const PART_TEXTS_MAX = 64;
 export const PART_CHARACTERS_MAX = 32_768;
+/**
+ * A text up to here is embedded without a thread, which would take 65 µs to ask: a question takes 3, the longest one 30, and half a
+ * millisecond where each of its characters stands for eighteen.
+ */
+export const CHARACTERS_AT_ONCE_MAX = 256;

@@ -14,6 +14,8 @@ export type WholeAnswer = {
   status: number;
   headers: Record<string, string>;
   bytes: Uint8Array;
+  /** The name of the model in it, where that is known without reading it. */
+  model?: string;
   usage: Usage | undefined;
 };
 

@@ -39,5 +39,5 @@ export type Call = ModelCall & {
 };
 
 export type Served =
-  | { kind: 'whole'; status: number; headers: Record<string, string>; bytes: Uint8Array }
+  | { kind: 'whole'; status: number; headers: Record<string, string>; bytes: Uint8Array; model?: string }
   | { kind: 'stream'; headers: Record<string, string>; body: EventStream };

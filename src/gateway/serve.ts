@@ -137,7 +137,7 @@ class Serving {
         headers,
         body: streamOf(toChunks(await parseAnswer(answer.bytes), includeUsage)),
       };
-    return { kind: 'whole', status: answer.status, headers, bytes: answer.bytes };
+    return answer;
   }
 
   /**

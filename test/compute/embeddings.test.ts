@@ -65,6 +65,21 @@ describe('a list of texts', () => {
   });
 });
 
+test('a single text of up to 256 characters takes no thread, until the service ends', async () => {
+  await using without = await startEmbedding(0);
+  for (const text of ['', 'A word', 'é'.repeat(255), '\ufdfa'.repeat(256)])
+    expect(await without.rows([text])).toEqual([plainly(text)]);
+  const leaving = new AbortController();
+  const waiting = [['x'.repeat(257)], ['two', 'texts']].map((texts) =>
+    without.embed(texts, leaving.signal).catch((error: unknown) => error),
+  );
+  leaving.abort('left');
+  expect(await Promise.all(waiting)).toEqual(['left', 'left']);
+  expect(await without.embed(['A word'], leaving.signal).catch((error: unknown) => error)).toBe('left');
+  await without[Symbol.asyncDispose]();
+  await expect(without.embed(['A word'], never)).rejects.toMatchObject({ kind: 'unavailable' });
+});
+
 test('the model says what it is', () => {
   expect(LOCAL_EMBEDDING_MODEL).toEqual({ id: 'local-multilingual-e1', dimensions: 384 });
 });

@@ -1,6 +1,8 @@
 import { type EmbedTexts, LOCAL_EMBEDDING_MODEL } from '../../core/embed-texts.ts';
 import type { PartResult, Pool } from '../../infra/wasm/pool.ts';
+import { embed } from '../kernels.ts';
 import {
+  CHARACTERS_AT_ONCE_MAX,
   EMBEDDING_RUN_MS_MAX,
   EMBEDDING_WAIT_MS_MAX,
   PART_CHARACTERS_MAX,
@@ -9,10 +11,18 @@ import {
 
 const { dimensions } = LOCAL_EMBEDDING_MODEL;
 
-/** Embeds with the built-in model: the list is divided among the threads, and the results are joined in its order. */
+/**
+ * Embeds with the built-in model: the list is divided among the threads, and the results are joined in its order. A single short text
+ * needs no thread.
+ */
 export function createEmbed({ pool }: { pool: Pool }): EmbedTexts {
   return async (texts, signal) => {
-    if (texts.length === 0) return new Float32Array(0);
+    const [text] = texts;
+    if (text === undefined) return new Float32Array(0);
+    if (texts.length === 1 && text.length <= CHARACTERS_AT_ONCE_MAX) {
+      signal.throwIfAborted();
+      return pool.runHere({ kind: 'embed', handler: embed, input: texts }) as Float32Array;
+    }
     const results = await pool.run({
       kind: 'embed',
       lane: 'short',

@@ -82,7 +82,7 @@ function toFailure(
 
 /** The interface requires a model of its enumeration in the answer, whatever name the upstream uses. */
 function named(served: Served, model: string): Served {
-  if (served.kind !== 'whole' || served.status !== 200) return served;
+  if (served.kind !== 'whole' || served.status !== 200 || served.model === model) return served;
   const members = scanObject(served.bytes);
   if (typeof members === 'string') return served;
   return { ...served, bytes: splice({ bytes: served.bytes, members }, [{ name: 'model', value: model }]) };

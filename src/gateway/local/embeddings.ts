@@ -25,21 +25,24 @@ export async function embedLocally(
   if (encoding !== undefined && encoding !== null && encoding !== 'float' && encoding !== 'base64')
     throw invalid("'encoding_format' must be float or base64", 'encoding_format');
   const vectors = await embed(texts, signal);
-  const rows: string[] = [];
+  const answer: Uint8Array[] = [];
   let sliceEndsAt = performance.now() + SLICE_MS;
   for (let index = 0; index < texts.length; index++) {
     if (performance.now() > sliceEndsAt) sliceEndsAt = await nextTimeSlice();
     const row = vectors.subarray(index * DIMENSIONS, (index + 1) * DIMENSIONS);
-    const vector = encoding === 'base64' ? toBase64(row) : vectorText(row);
-    rows.push(`{"object":"embedding","index":${index},"embedding":${vector}}`);
+    const before = index === 0 ? '{"object":"list","data":[' : '},';
+    answer.push(ascii(`${before}{"object":"embedding","index":${index},"embedding":`));
+    answer.push(encoding === 'base64' ? ascii(toBase64(row)) : vectorText(row));
   }
   const promptTokens = texts.reduce((sum, text) => sum + estimateTokens(Buffer.byteLength(text)), 0);
   const usage = `{"prompt_tokens":${promptTokens},"total_tokens":${promptTokens}}`;
+  answer.push(ascii(`}],"model":"${MODEL}","usage":${usage}}`));
   return {
     kind: 'whole',
     status: 200,
     headers: {},
-    bytes: Buffer.from(`{"object":"list","data":[${rows.join(',')}],"model":"${MODEL}","usage":${usage}}`),
+    bytes: Buffer.concat(answer),
+    model: MODEL,
     usage: { promptTokens, completionTokens: 0, estimated: false },
   };
 }
@@ -60,6 +63,8 @@ function readInput(input: Json | undefined): string[] {
     throw invalid(`The texts have more than ${EMBEDDING_TEXTS_LENGTH_MAX} characters together`, 'input');
   return texts;
 }
+
+const ascii = (text: string): Uint8Array => Buffer.from(text, 'latin1');
 
 /** Little-endian float32, as every machine that Bun runs on has them. */
 const toBase64 = (row: Float32Array): string =>

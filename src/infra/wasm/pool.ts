@@ -4,6 +4,7 @@ import type { Job } from '../../core/lifecycle.ts';
 import { createLane, type LaneOptions } from './lane.ts';
 import type { KindMetrics, PoolMetrics } from './pool-metrics.ts';
 import { type Lane, type PartResult, refusals, type Work } from './work.ts';
+import type { Handler } from './worker.ts';
 
 /**
  * Below the thread that answers requests (0), and short work above long work: where they compete, the system gives each
@@ -20,6 +21,11 @@ export type Pool = {
    * with the handler's error.
    */
   run(work: Work): Promise<PartResult[]>;
+  /**
+   * Does some work at once, on the thread that calls: for what takes less time than a thread takes to be asked. Throws 503 when the
+   * service ends; the handler's error.
+   */
+  runHere(work: Pick<Work, 'kind'> & { handler: Handler; input: unknown }): unknown;
   /** Refuses everything that runs and waits, and everything later. */
   interrupt(): void;
   job: Job;
@@ -47,6 +53,8 @@ export function createPool(options: PoolOptions): Pool {
   const lanes = { short: create('short'), long: create('long') };
   const all = Object.values(lanes);
   let interrupted = false;
+  let module: WebAssembly.Module | undefined;
+  let kernels: WebAssembly.Exports | undefined;
 
   function interrupt(): void {
     interrupted = true;
@@ -62,11 +70,21 @@ export function createPool(options: PoolOptions): Pool {
       if (interrupted) throw refusals.ending();
       return lanes[work.lane].run(work);
     },
+    runHere({ kind, handler, input }) {
+      if (interrupted || module === undefined) throw refusals.ending();
+      kernels ??= new WebAssembly.Instance(module, { host: { checkpoint: () => undefined } }).exports;
+      const startedAt = performance.now();
+      const { output } = handler(kernels, input);
+      const metrics = metricsOf(kind);
+      metrics.done++;
+      metrics.runMs += performance.now() - startedAt;
+      return output;
+    },
     interrupt,
     job: {
       name: options.name,
       async start() {
-        const module = await options.loadModule();
+        module = await options.loadModule();
         try {
           // One shows that the kernels work. The others cost memory and a part of the start, and many services never need them.
           await Promise.all([lanes.short.start(module, 1), lanes.long.start(module, 0)]);
