@@ -9,12 +9,13 @@ import {
   valueError,
 } from '../core/errors.ts';
 import type { WakeEventMover } from '../core/event.ts';
+import type { Principal } from '../core/principal.ts';
 import { withDeadline } from '../infra/postgres/client.ts';
 import type { AnswerStream } from './answer-stream.ts';
 import { MESSAGE_BYTES_MAX, RETRY_AFTER_SECONDS, WAIT_TIMEOUT_MS } from './limits.ts';
 import type { SessionQueue } from './session-queue.ts';
 import type { Question, TurnStore } from './store/turns.ts';
-import type { AnsweredTurn } from './turn.ts';
+import type { AnsweredTurn, TurnCaller } from './turn.ts';
 
 /** `replayed`: another request was the first, whether or not its answer was already stored. */
 export type Accepted = { answerStream: AnswerStream; replayed: boolean };
@@ -60,11 +61,24 @@ export function createAcceptQuestion({ store, line, wakeMover }: AcceptDeps): Ac
         throw valueError(
           ['body', 'channel_user_message_id'],
           'a message of this id was sent before, with another text',
-          question.channelMessageId,
+          'replaces' in question.place ? null : question.place.channelMessageId,
         );
     }
   };
 }
+
+/** The key whose limits and account a question counts for, and the person whose documents it may use, if any. */
+export const toCaller = ({
+  email,
+  keyId,
+  limits,
+  scopes,
+}: Pick<Principal, 'email' | 'keyId' | 'limits' | 'scopes'>): TurnCaller => ({
+  email,
+  keyId,
+  limits,
+  readsAs: scopes.has('documents:read') ? email : null,
+});
 
 /** Throws 413. */
 export function assertMessageSize(message: string): void {

@@ -3,19 +3,14 @@
 import type { WakeEventMover } from '../core/event.ts';
 import type { Principal } from '../core/principal.ts';
 import { abortable } from '../core/wait.ts';
-import { type AcceptQuestion, answerInTime, assertMessageSize } from './accept.ts';
+import { type AcceptQuestion, answerInTime, assertMessageSize, toCaller } from './accept.ts';
 import { withSources } from './citing/sources.ts';
 import type { MessageStore } from './store/messages.ts';
 import type { SessionStore } from './store/sessions.ts';
-import {
-  BOTS,
-  type Citation,
-  requestKeyOf,
-  type SessionKeys,
-  sessionKeyOf,
-  type TurnCaller,
-  toCaller,
-} from './turn.ts';
+import type { Citation, Reach, SessionKeys, TurnCaller } from './turn.ts';
+
+/** Reaches the conversations of bots, which have no owner: no key reaches them but an administrator's. */
+const BOTS: Reach = { userId: '', scopes: new Set() };
 
 /** The session is made when it is absent. */
 export type BotTurn = SessionKeys & {
@@ -92,11 +87,9 @@ export function createConverse({
       const { answerStream } = await inSession(turn, () =>
         accept({
           workspaceId: turn.workspaceId,
-          place: { sessionKey: sessionKeyOf(turn) },
+          place: { session: turn, channelMessageId: turn.channelMessageId },
           reach: BOTS,
-          requestKey: requestKeyOf(turn.channelMessageId),
           message,
-          channelMessageId: turn.channelMessageId,
           channelAnswerId: null,
           agentId,
           caller: callerOf(turn),
@@ -112,9 +105,7 @@ export function createConverse({
       if (message !== null) assertMessageSize(message);
       const { answer } = await inSession(turn, () =>
         messages.addReply({
-          workspaceId: turn.workspaceId,
-          sessionKey: sessionKeyOf(turn),
-          requestKey: requestKeyOf(turn.channelMessageId),
+          session: turn,
           channelMessageId: turn.channelMessageId,
           message,
           reply,

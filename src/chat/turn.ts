@@ -1,7 +1,7 @@
 // A question and its answer, from its acceptance until both are stored: their place, their caller and the outcome.
 
 import type { ErrorKind } from '../core/errors.ts';
-import { isAdmin, type KeyLimits, type Principal } from '../core/principal.ts';
+import type { KeyLimits, Principal } from '../core/principal.ts';
 
 /** The person for whom an answer is made: stored with the question, so that any process can make it. */
 export type TurnCaller = {
@@ -12,29 +12,8 @@ export type TurnCaller = {
   readsAs: string | null;
 };
 
-/** The key whose limits and account a question counts for, and the person whose documents it may use, if any. */
-export const toCaller = ({
-  email,
-  keyId,
-  limits,
-  scopes,
-}: Pick<Principal, 'email' | 'keyId' | 'limits' | 'scopes'>): TurnCaller => ({
-  email,
-  keyId,
-  limits,
-  readsAs: scopes.has('documents:read') ? email : null,
-});
-
 /** Which conversations a caller reaches: those of their own keys; administrators every one of the workspace. */
-export type Reach = { userId: string; admin: boolean };
-
-export const toReach = (principal: Pick<Principal, 'userId' | 'scopes'>): Reach => ({
-  userId: principal.userId,
-  admin: isAdmin(principal),
-});
-
-/** Reaches the conversations of bots, which have no owner: no key reaches them but an administrator's. */
-export const BOTS: Reach = { userId: '', admin: false };
+export type Reach = Pick<Principal, 'userId' | 'scopes'>;
 
 /** A message of the conversation before a question. */
 export type Said = { role: 'user' | 'assistant' | 'agent'; message: string };
@@ -46,22 +25,6 @@ export type SessionKeys = {
   channelId: string;
   channelSessionId: string;
 };
-
-/** Stands for the five keys of a session. */
-export const sessionKeyOf = (keys: SessionKeys): string =>
-  digest([keys.workspaceId, keys.channel, keys.channelPlugin, keys.channelId, keys.channelSessionId]);
-
-/** Stands for a message of the channel, within its session. */
-export const requestKeyOf = (channelMessageId: string): string => digest(['message', channelMessageId]);
-
-/** Stands for the change of a message to a text: the same change again is the same message. */
-export const editKeyOf = (messageId: number, text: string): string => digest(['edit', `${messageId}`, text]);
-
-/** The texts may be too long for an index: this is 128 bits of their SHA-256, as a uuid. */
-function digest(parts: readonly string[]): string {
-  const hex = new Bun.CryptoHasher('sha256').update(JSON.stringify(parts)).digest('hex');
-  return hex.slice(0, 32).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
-}
 
 /** A question that was taken and has no answer yet. */
 export type Turn = {

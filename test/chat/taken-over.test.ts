@@ -9,11 +9,11 @@ import { createSessionQueue } from '../../src/chat/session-queue.ts';
 import { createRecoveryStore } from '../../src/chat/store/recovery.ts';
 import { createSessionStore } from '../../src/chat/store/sessions.ts';
 import { createTurnStore } from '../../src/chat/store/turns.ts';
-import { requestKeyOf, sessionKeyOf, type Turn } from '../../src/chat/turn.ts';
+import type { Turn } from '../../src/chat/turn.ts';
 import { eventually } from '../support/child.ts';
 import { silentLog, type TestDatabase, testDatabase } from '../support/database.ts';
 
-const REACH = { userId: '019a9f3e-7c1b-7d52-9a44-2f60c1d3b7aa', admin: false };
+const REACH = { userId: '019a9f3e-7c1b-7d52-9a44-2f60c1d3b7aa', scopes: new Set<never>() };
 const KEYS = {
   workspaceId: 'acme',
   channel: 'web',
@@ -86,11 +86,9 @@ function startProcess(name: string) {
       const takenAt = performance.now();
       const taken = await turns.accept({
         workspaceId: 'acme',
-        place: { sessionKey: sessionKeyOf(KEYS) },
+        place: { session: KEYS, channelMessageId: '1' },
         reach: REACH,
-        requestKey: requestKeyOf('1'),
         message: 'question',
-        channelMessageId: '1',
         channelAnswerId: null,
         agentId: null,
         caller: { email: 'a@example.com', readsAs: '' },

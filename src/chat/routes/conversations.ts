@@ -4,7 +4,7 @@ import type { Principal } from '../../core/principal.ts';
 import type { TraceContext } from '../../core/trace-context.ts';
 import { inRequestTrace } from '../../core/tracing.ts';
 import { type Route, route } from '../../http/operation.ts';
-import type { AcceptQuestion } from '../accept.ts';
+import { type AcceptQuestion, toCaller } from '../accept.ts';
 import { SEND_EXAMPLE, SESSION_CREATE_EXAMPLE, SESSION_CREATED_EXAMPLE } from '../examples.ts';
 import {
   ChannelPath,
@@ -17,7 +17,7 @@ import {
 } from '../schema.ts';
 import type { Session, SessionStore } from '../store/sessions.ts';
 import type { Question } from '../store/turns.ts';
-import { editKeyOf, requestKeyOf, type SessionKeys, sessionKeyOf, toCaller, toReach } from '../turn.ts';
+import type { SessionKeys } from '../turn.ts';
 import {
   ANSWER_EVENTS,
   ANSWERED,
@@ -79,7 +79,7 @@ export function conversationRoutes({ sessions, accept, show, wakeMover }: Conver
     asked: Omit<Question, 'agentId' | 'reach' | 'caller'>,
   ): Promise<Response> => {
     const { principal, request, trace } = caller;
-    const by = { agentId: null, reach: toReach(principal), caller: toCaller(principal) };
+    const by = { agentId: null, reach: principal, caller: toCaller(principal) };
     const accepted = await inRequestTrace(trace, () => accept({ ...asked, ...by }));
     if (accepted === 'no session') throw sessionNotFound();
     const keepPermit = () => caller.keepPermit?.();
@@ -115,7 +115,7 @@ export function conversationRoutes({ sessions, accept, show, wakeMover }: Conver
           throw valueError(['body', 'channel_session_id'], `a session can't be named '${name}'`, name);
         const wanted = { ...keys, personaId, agiId, person: principal.email };
         const { session, created, changed } = await sessions.open(wanted, {
-          reach: toReach(principal),
+          reach: principal,
           rebinds: true,
         });
         if (changed) wakeMover();
@@ -147,10 +147,11 @@ export function conversationRoutes({ sessions, accept, show, wakeMover }: Conver
       (input) =>
         answer(input, {
           workspaceId: input.path.workspace_id,
-          place: { sessionKey: sessionKeyOf(toKeys(input.path, input.path.channel_session_id)) },
-          requestKey: requestKeyOf(input.body.channel_user_message_id),
+          place: {
+            session: toKeys(input.path, input.path.channel_session_id),
+            channelMessageId: input.body.channel_user_message_id,
+          },
           message: input.body.message,
-          channelMessageId: input.body.channel_user_message_id,
           channelAnswerId: input.body.channel_assistant_message_id,
         }),
     ),
@@ -175,9 +176,7 @@ export function conversationRoutes({ sessions, accept, show, wakeMover }: Conver
         answer(input, {
           workspaceId: input.path.workspace_id,
           place: { replaces: input.path.message_id },
-          requestKey: editKeyOf(input.path.message_id, input.body.message),
           message: input.body.message,
-          channelMessageId: null,
           channelAnswerId: null,
         }),
     ),

@@ -5,7 +5,6 @@ import { type Route, route } from '../../http/operation.ts';
 import { FEEDBACK_EXAMPLE, MESSAGE_EXAMPLE } from '../examples.ts';
 import { FeedbackCreate, FeedbackRead, MessagePath } from '../schema.ts';
 import type { MessageStore } from '../store/messages.ts';
-import { toReach } from '../turn.ts';
 import { CHAT } from './answers.ts';
 
 const ITEM = '/api/v1/chat/messages/{workspace_id}/{message_id}';
@@ -15,7 +14,7 @@ type MessageInput = { path: { workspace_id: string; message_id: number }; princi
 const toReference = ({ path, principal }: MessageInput) => ({
   workspaceId: path.workspace_id,
   messageId: path.message_id,
-  reach: toReach(principal),
+  reach: principal,
 });
 
 export function messageRoutes(store: MessageStore, wakeMover: WakeEventMover): Route[] {

@@ -17,7 +17,6 @@ import {
 } from '../schema.ts';
 import type { Message, MessageStore } from '../store/messages.ts';
 import type { Session, SessionStore } from '../store/sessions.ts';
-import { toReach } from '../turn.ts';
 import { CHAT, type ShowCitations, sessionNotFound } from './answers.ts';
 
 export type SessionRoutesDeps = {
@@ -37,7 +36,7 @@ type SessionInput = { path: { workspace_id: string; chat_session_id: number }; p
 const toReference = ({ path, principal }: SessionInput) => ({
   workspaceId: path.workspace_id,
   sessionId: path.chat_session_id,
-  reach: toReach(principal),
+  reach: principal,
 });
 
 const renderSession = (session: Session): ChatSession => ({
@@ -85,7 +84,7 @@ export function sessionRoutes({ sessions, messages, show, wakeMover }: SessionRo
       async ({ path, query, principal }) => {
         const page = toPageRequest(query, isId);
         const channel = query.channel || undefined;
-        const of = { workspaceId: path.workspace_id, reach: toReach(principal), channel };
+        const of = { workspaceId: path.workspace_id, reach: principal, channel };
         return toPage(await sessions.list(of, page), page.limit, renderSession);
       },
     ),

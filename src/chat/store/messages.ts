@@ -1,8 +1,9 @@
 import type { Transaction } from '../../infra/postgres/client.ts';
 import { PAGE_BYTES_MAX } from '../limits.ts';
-import type { Citation, Reach } from '../turn.ts';
+import type { Citation, Reach, SessionKeys } from '../turn.ts';
 import type { SessionReference } from './sessions.ts';
 import { reachedBy } from './sessions.ts';
+import { requestKeyOf, sessionKeyOf } from './turns.ts';
 
 export type Feedback = { is_positive: boolean; feedback_text: string };
 
@@ -25,9 +26,7 @@ export type MessageStore = ReturnType<typeof createMessageStore>;
 
 /** A finished reply that the channel asks to have stored. */
 export type Reply = {
-  workspaceId: string;
-  sessionKey: string;
-  requestKey: string;
+  session: SessionKeys;
   message: string | null;
   channelMessageId: string;
   reply: string;
@@ -128,8 +127,8 @@ export function createMessageStore(sql: Transaction) {
     /** Stores it unless the request was answered before; undefined where there is no such session. */
     async addReply(reply: Reply): Promise<{ answer: string } | undefined> {
       const [row] = await sql<{ outcome: string; answer: string }[]>`
-        SELECT outcome, answer FROM chat_reply(${reply.workspaceId}, ${reply.sessionKey}, ${reply.requestKey},
-          ${reply.message}, ${reply.channelMessageId}, ${reply.reply}, ${reply.subject})`;
+        SELECT outcome, answer FROM chat_reply(${reply.session.workspaceId}, ${sessionKeyOf(reply.session)},
+          ${requestKeyOf(reply.channelMessageId)}, ${reply.message}, ${reply.channelMessageId}, ${reply.reply}, ${reply.subject})`;
       return row === undefined || row.outcome === 'no session' ? undefined : row;
     },
   };

@@ -1,6 +1,8 @@
+import { isAdmin } from '../../core/principal.ts';
 import type { PageRequest } from '../../http/paging.ts';
 import type { Transaction } from '../../infra/postgres/client.ts';
-import { type Reach, type SessionKeys, sessionKeyOf } from '../turn.ts';
+import type { Reach, SessionKeys } from '../turn.ts';
+import { sessionKeyOf } from './turns.ts';
 
 export type Session = SessionKeys & {
   id: number;
@@ -121,12 +123,12 @@ export function createSessionStore(sql: Transaction) {
     async delete({ workspaceId, sessionId, reach }: SessionReference, subject: string): Promise<boolean> {
       const [row] = await sql<{ deleted: boolean }[]>`
         SELECT chat_delete_session(
-          ${workspaceId}, ${sessionId}, ${reach.userId}, ${reach.admin}, ${subject}) IS NOT NULL AS deleted`;
+          ${workspaceId}, ${sessionId}, ${reach.userId}, ${isAdmin(reach)}, ${subject}) IS NOT NULL AS deleted`;
       return row?.deleted === true;
     },
   };
 }
 
 /** Of a row of `chat_sessions`: whether the caller may reach it. */
-export const reachedBy = (sql: Transaction, { userId, admin }: Reach) =>
-  admin ? sql`true` : sql`user_id = ${userId}`;
+export const reachedBy = (sql: Transaction, reach: Reach) =>
+  isAdmin(reach) ? sql`true` : sql`user_id = ${reach.userId}`;

@@ -1,17 +1,16 @@
+import { isAdmin } from '../../core/principal.ts';
 import type { Transaction } from '../../infra/postgres/client.ts';
 import { PENDING_MAX } from '../limits.ts';
-import type { Answer, AnsweredTurn, Failure, Reach, Said, Turn, TurnCaller } from '../turn.ts';
+import type { Answer, AnsweredTurn, Failure, Reach, Said, SessionKeys, Turn, TurnCaller } from '../turn.ts';
 
-/** A question as it comes: into the session with the key, or in place of another one. */
+/** A question as it comes: a message of a channel, or one in place of another, whose ids it takes. */
 export type Question = {
   workspaceId: string;
-  place: { sessionKey: string } | { replaces: number };
+  place: { session: SessionKeys; channelMessageId: string } | { replaces: number };
   reach: Reach;
-  requestKey: string;
   message: string;
-  /** Null in place of another question, whose ids it takes, and whose agent where that was asked for. */
-  channelMessageId: string | null;
   channelAnswerId: string | null;
+  /** Null in place of another question: then its agent answers, where that was asked for. */
   agentId: string | null;
   caller: TurnCaller;
 };
@@ -49,16 +48,29 @@ type Accepted = Omit<Turn, 'workspaceId' | 'message'> & { outcome: Acceptance['o
 export function createTurnStore(sql: Transaction, owner: string) {
   return {
     async accept(question: Question): Promise<Acceptance> {
-      const { workspaceId, place, reach, requestKey, message, agentId, caller } = question;
+      const { workspaceId, place, reach, message, channelAnswerId, agentId, caller } = question;
+      const { sessionKey, replaces, requestKey, channelMessageId } =
+        'replaces' in place
+          ? {
+              ...place,
+              sessionKey: null,
+              requestKey: editKeyOf(place.replaces, message),
+              channelMessageId: null,
+            }
+          : {
+              sessionKey: sessionKeyOf(place.session),
+              replaces: null,
+              requestKey: requestKeyOf(place.channelMessageId),
+              channelMessageId: place.channelMessageId,
+            };
       const [row] = await sql<Accepted[]>`
         SELECT outcome, session_id AS "sessionId", channel_session_id AS "channelSessionId",
           persona_id AS "personaId", agi_id AS "agiId", history_version AS "historyVersion", parent_id AS "parentId",
           user_message_id AS "userMessageId",
           answer_id AS "answerId", channel_message_id AS "channelMessageId", channel_answer_id AS "channelAnswerId",
           attempt, is_first AS "isFirst", agent_id AS "agentId", caller
-        FROM chat_accept(${workspaceId}, ${'sessionKey' in place ? place.sessionKey : null}, ${reach.userId},
-          ${reach.admin}, ${'replaces' in place ? place.replaces : null}, ${requestKey}, ${message}, ${question.channelMessageId},
-          ${question.channelAnswerId}, ${agentId}, ${owner}, ${JSON.stringify(caller)}::text::json, ${PENDING_MAX})`;
+        FROM chat_accept(${workspaceId}, ${sessionKey}, ${reach.userId}, ${isAdmin(reach)}, ${replaces}, ${requestKey},
+          ${message}, ${channelMessageId}, ${channelAnswerId}, ${agentId}, ${owner}, ${JSON.stringify(caller)}::text::json, ${PENDING_MAX})`;
       if (row === undefined) throw new Error('a question was neither taken nor refused');
       const { outcome, isFirst, ...turn } = row;
       if (outcome === 'accepted') return { outcome, turn: { ...turn, workspaceId, message }, isFirst };
@@ -147,6 +159,22 @@ export function createTurnStore(sql: Transaction, owner: string) {
       return branch.reverse();
     },
   };
+}
+
+/** Stands for the five keys of a session. */
+export const sessionKeyOf = (keys: SessionKeys): string =>
+  digest([keys.workspaceId, keys.channel, keys.channelPlugin, keys.channelId, keys.channelSessionId]);
+
+/** Stands for a message of the channel, within its session. */
+export const requestKeyOf = (channelMessageId: string): string => digest(['message', channelMessageId]);
+
+/** Stands for the change of a message to a text: the same change again is the same message. */
+const editKeyOf = (messageId: number, text: string): string => digest(['edit', `${messageId}`, text]);
+
+/** The texts may be too long for an index: this is 128 bits of their SHA-256, as a uuid. */
+function digest(parts: readonly string[]): string {
+  const hex = new Bun.CryptoHasher('sha256').update(JSON.stringify(parts)).digest('hex');
+  return hex.slice(0, 32).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 }
 
 type BranchRow = Said & { id: number; parentId: number | null; bytes: number };

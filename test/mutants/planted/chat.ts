@@ -53,7 +53,7 @@ export const chat: readonly Planted[] = [
   },
   {
     mistake: 'a key reads documents without the scope for them',
-    file: 'src/chat/turn.ts',
+    file: 'src/chat/accept.ts',
     text: "readsAs: scopes.has('documents:read') ? email : null",
     replacement: 'readsAs: email',
     test: 'test/chat/converse.test.ts',
@@ -183,7 +183,7 @@ export const chat: readonly Planted[] = [
   },
   {
     mistake: 'a message that is sent again is a new one',
-    file: 'src/chat/turn.ts',
+    file: 'src/chat/store/turns.ts',
     text: "digest(['message', channelMessageId])",
     replacement: "digest(['message', channelMessageId, crypto.randomUUID()])",
     test: 'test/chat/sending.test.ts',
@@ -191,8 +191,8 @@ export const chat: readonly Planted[] = [
   {
     mistake: 'every key can access every conversation',
     file: 'src/chat/store/sessions.ts',
-    text: 'admin ? sql`true`',
-    replacement: 'admin || userId ? sql`true`',
+    text: 'isAdmin(reach) ? sql`true`',
+    replacement: 'isAdmin(reach) || reach.userId ? sql`true`',
     test: 'test/acceptance/chat/ownership.test.ts',
   },
   {
