@@ -1,24 +1,29 @@
 // From a question to its answer: by a bot's list, or by a model.
 
+import type { CachedLookup } from '../core/cached-lookup.ts';
 import { ServiceError, unavailable, upstreamFailed, upstreamTimeout } from '../core/errors.ts';
 import { traced } from '../core/tracing.ts';
 import { abortable, within } from '../core/wait.ts';
-import type { ChatPart, StreamChat } from '../gateway/chat-call.ts';
-import { type Agent, type FindAgent, replyTo } from './agents.ts';
+import type { ChatMessage, ChatPart, StreamChat } from '../gateway/chat-call.ts';
 import { type CitingAnswer, createCitingAnswer } from './citing/answer.ts';
+import { showPassages } from './citing/shown-passages.ts';
 import type { Found, Knowledge } from './knowledge/index.ts';
+import type { Passage } from './knowledge/passage.ts';
 import {
   ANSWER_LENGTH_MAX,
   CONTEXT_QUESTIONS_MAX,
+  HISTORY_MESSAGES_DEFAULT,
+  HISTORY_TOKENS_DEFAULT,
   NOT_FOUND_TEXT_DEFAULT,
   TURN_TIMEOUT_MS,
 } from './limits.ts';
 import type { Memory } from './memory.ts';
-import { toPrompt } from './prompt.ts';
+import type { Agent, AgentNames } from './store/agents.ts';
 import type { Answer, Citation, Said, Turn } from './turn.ts';
 
 export type GenerateDeps = {
-  findAgent: FindAgent;
+  /** By `AgentNames` as JSON: the agent that one of the ids names, else the workspace's default. */
+  agents: Pick<CachedLookup<Agent>, 'get'>;
   memory: Memory;
   knowledge: Knowledge;
   streamChat: StreamChat;
@@ -36,7 +41,7 @@ export type Generate = (
  * for an agent that answers from them alone; the signal's reason when it aborts, and errors of the database.
  */
 export function createGenerate({
-  findAgent,
+  agents,
   memory,
   knowledge,
   streamChat,
@@ -53,7 +58,7 @@ export function createGenerate({
   };
 
   const answer: Generate = async (turn, { onText, signal }) => {
-    const agent = await findAgent(turn);
+    const agent = (await agents.get(agentKeyOf(turn))) ?? NOBODY;
     if (agent.kind === 'bot') return fixedAnswer(agent, replyTo(agent, turn.message), onText);
     const window = { messagesMax: agent.historyMessages, tokensMax: agent.historyTokens };
     const earlier = await memory.before(turn, window);
@@ -114,6 +119,33 @@ const descriptionOf = (turn: Turn) => () => ({
   attributes: { 'gen_ai.operation.name': 'invoke_agent', 'gen_ai.conversation.id': String(turn.sessionId) },
 });
 
+const agentKeyOf = ({ workspaceId, agentId, agiId, personaId }: Turn): string => {
+  const ids = [...(agentId === null ? [] : [agentId]), agiId, `${personaId}`];
+  return JSON.stringify({ workspaceId, ids } satisfies AgentNames);
+};
+
+/** Answers where a workspace has no default agent. */
+const NOBODY: Agent = {
+  id: undefined,
+  kind: 'persona',
+  model: null,
+  instructions: '',
+  temperature: null,
+  historyMessages: HISTORY_MESSAGES_DEFAULT,
+  historyTokens: HISTORY_TOKENS_DEFAULT,
+  knowledge: 'none',
+  knowledgeOnly: false,
+  notFoundText: null,
+  replies: [],
+};
+
+/** A bot's answer: the first reply whose match is part of the text, in any case; `*` matches all; else nothing. */
+function replyTo(agent: Agent, text: string): string {
+  const lower = text.toLowerCase();
+  const fits = (match: string): boolean => match === '*' || lower.includes(match.toLowerCase());
+  return agent.replies.find(({ match }) => fits(match))?.reply ?? '';
+}
+
 /** What the person asked last in the conversation. */
 const questionsOf = (earlier: readonly Said[]): string[] =>
   earlier
@@ -145,6 +177,27 @@ const fixedAnswer = (agent: Agent, text: string, onText: (text: string) => void)
 
 /** Saying that nothing is there would be wrong. */
 const searchRefusal = (): ServiceError => unavailable('The documents cannot be searched');
+
+/** The messages of a model's call: instructions, the conversation so far, passages that may be cited, the question. */
+export function toPrompt(parts: {
+  instructions: string;
+  passages: readonly Passage[];
+  knowledgeOnly: boolean;
+  earlier: readonly Said[];
+  question: string;
+}): ChatMessage[] {
+  const { instructions, passages, knowledgeOnly, earlier, question } = parts;
+  const shown = passages.length === 0 ? undefined : showPassages(passages, { knowledgeOnly });
+  const system = [instructions, ...(shown?.notices ?? [])].filter((text) => text !== '').join('\n\n');
+  return [
+    ...(system === '' ? [] : [toChatMessage('system', system)]),
+    ...earlier.map(({ role, message }) => toChatMessage(role === 'user' ? 'user' : 'assistant', message)),
+    ...(shown === undefined ? [] : [toChatMessage('user', shown.block)]),
+    toChatMessage('user', question),
+  ];
+}
+
+const toChatMessage = (role: ChatMessage['role'], content: string): ChatMessage => ({ role, content });
 
 type End = Extract<ChatPart, { type: 'end' }>;
 

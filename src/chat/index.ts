@@ -12,7 +12,6 @@ import type { Route } from '../http/operation.ts';
 import type { Sql } from '../infra/postgres/client.ts';
 import type { Invalidation } from '../infra/postgres/invalidation.ts';
 import { createAcceptQuestion } from './accept.ts';
-import { type Agent, type AgentNames, createFindAgent } from './agents.ts';
 import { type Converse, createConverse, type VisibleToPerson } from './converse.ts';
 import { createGenerate } from './generate.ts';
 import { createKnowledge } from './knowledge/index.ts';
@@ -29,7 +28,7 @@ import { conversationRoutes } from './routes/conversations.ts';
 import { messageRoutes } from './routes/messages.ts';
 import { sessionRoutes } from './routes/sessions.ts';
 import { createSessionQueue } from './session-queue.ts';
-import { createAgentStore } from './store/agents.ts';
+import { type Agent, type AgentNames, createAgentStore } from './store/agents.ts';
 import { createMessageStore } from './store/messages.ts';
 import { createRecoveryStore } from './store/recovery.ts';
 import { createSessionStore } from './store/sessions.ts';
@@ -77,7 +76,7 @@ export function createChat(deps: ChatDeps): Area & { converse: Converse } {
     store: stores.turns,
     lease,
     generate: createGenerate({
-      findAgent: createFindAgent(agents),
+      agents,
       memory,
       knowledge: createKnowledge({
         retrieve,

@@ -2,10 +2,10 @@
 
 import { heapStats } from 'bun:jsc';
 import { expect, test } from 'bun:test';
-import type { Agent } from '../../src/chat/agents.ts';
 import { createGenerate } from '../../src/chat/generate.ts';
 import { ANSWER_LENGTH_MAX } from '../../src/chat/limits.ts';
 import { createMemory } from '../../src/chat/memory.ts';
+import type { Agent } from '../../src/chat/store/agents.ts';
 import type { StreamChat } from '../../src/gateway/chat-call.ts';
 import { createFakeModel } from './fake-model.ts';
 
@@ -30,7 +30,7 @@ function generateWith(
   leaving = new AbortController(),
 ) {
   const generate = createGenerate({
-    findAgent: async () => AGENT,
+    agents: { get: () => AGENT },
     memory: createMemory({ history: async () => [] }),
     knowledge: { find: async () => ({ passages: [], isWhole: true }) },
     streamChat,

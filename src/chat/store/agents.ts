@@ -3,7 +3,28 @@ import { codeOf } from '../../core/errors.ts';
 import type { PageRequest } from '../../http/paging.ts';
 import { audited } from '../../infra/postgres/audit.ts';
 import type { Fragment, Sql, Transaction } from '../../infra/postgres/client.ts';
-import type { Agent, AgentNames } from '../agents.ts';
+
+/** A model with instructions (a persona, or an autonomous agent), or a bot that answers from a list. */
+export type Agent = {
+  /** Undefined: no agent is configured. */
+  id: string | undefined;
+  kind: 'persona' | 'agent' | 'bot';
+  /** Null: the catalogue's default. */
+  model: string | null;
+  instructions: string;
+  temperature: number | null;
+  historyMessages: number;
+  historyTokens: number;
+  knowledge: 'none' | 'documents';
+  /** Whether it answers from documents alone. */
+  knowledgeOnly: boolean;
+  /** Its answer where no document is found then; null: the default sentence. */
+  notFoundText: string | null;
+  replies: readonly { match: string; reply: string }[];
+};
+
+/** The ids of an agent in the order in which they are tried. */
+export type AgentNames = { workspaceId: string; ids: readonly string[] };
 
 /** An agent as its administrators see it. */
 export type StoredAgent = Agent & {

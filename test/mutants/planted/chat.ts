@@ -25,7 +25,7 @@ export const chat: readonly Planted[] = [
   },
   {
     mistake: 'a document can write numbers of citations',
-    file: 'src/chat/prompt.ts',
+    file: 'src/chat/citing/shown-passages.ts',
     text: '(?=\\s*\\^?\\d)/gu',
     replacement: '(?=\\s*\\^?\\d{9})/gu',
     test: 'test/chat/prompt.test.ts',

@@ -1,34 +1,18 @@
-// The prompt of a model: instructions, the conversation so far, passages that may be cited, the question.
+// Passages as a model is shown them, and what it is told of them.
 
-import type { ChatMessage } from '../gateway/chat-call.ts';
-import type { Passage } from './knowledge/passage.ts';
-import type { Said } from './turn.ts';
+import type { Passage } from '../knowledge/passage.ts';
 
 /**
- * Passages are in a user's message of their own before the question, because they are data of third parties: they are
- * part neither of the system message nor of the remembered conversation.
+ * The instructions of a model that is shown the passages, and the user's message of their own in which they are: they are data of third
+ * parties, and part neither of the system message nor of the remembered conversation. `knowledgeOnly`: its answer may rest on them alone.
  */
-export function toPrompt(parts: {
-  instructions: string;
-  passages: readonly Passage[];
-  /** Whether the answer may rest on the passages alone. */
-  knowledgeOnly: boolean;
-  earlier: readonly Said[];
-  question: string;
-}): ChatMessage[] {
-  const { instructions, passages, knowledgeOnly, earlier, question } = parts;
-  const found = passages.length === 0 ? undefined : renderPassages(passages);
-  const notices = found === undefined ? [] : [found.notice, CITING, ...(knowledgeOnly ? [ONLY] : [])];
-  const system = [instructions, ...notices].filter((text) => text !== '').join('\n\n');
-  return [
-    ...(system === '' ? [] : [toChatMessage('system', system)]),
-    ...earlier.map(({ role, message }) => toChatMessage(role === 'user' ? 'user' : 'assistant', message)),
-    ...(found === undefined ? [] : [toChatMessage('user', found.block)]),
-    toChatMessage('user', question),
-  ];
+export function showPassages(
+  passages: readonly Passage[],
+  { knowledgeOnly }: { knowledgeOnly: boolean },
+): { notices: string[]; block: string } {
+  const { block, notice } = renderPassages(passages);
+  return { block, notices: [notice, CITING, ...(knowledgeOnly ? [ONLY] : [])] };
 }
-
-const toChatMessage = (role: ChatMessage['role'], content: string): ChatMessage => ({ role, content });
 
 const CITING =
   'Each document there has a number. Where a statement of your answer rests on one, put its number in square brackets ' +
