@@ -11,8 +11,8 @@ import {
 import type { WakeEventMover } from '../core/event.ts';
 import type { Principal } from '../core/principal.ts';
 import { withDeadline } from '../infra/postgres/client.ts';
-import type { AnswerStream } from './answer-stream.ts';
 import { MESSAGE_BYTES_MAX, RETRY_AFTER_SECONDS, WAIT_TIMEOUT_MS } from './limits.ts';
+import type { AnswerStream } from './pending-answer.ts';
 import type { SessionQueue } from './session-queue.ts';
 import type { Question, TurnStore } from './store/turns.ts';
 import type { AnsweredTurn, TurnCaller } from './turn.ts';

@@ -9,39 +9,24 @@ import type { WakeEventMover } from '../core/event.ts';
 import type { Logger } from '../core/logger.ts';
 import { inTrace } from '../core/tracing.ts';
 import { isUnavailable } from '../infra/postgres/client.ts';
-import type { AnswerStream, OpenStream } from './answer-stream.ts';
-import { closedStream, createFollowed, toError, toFailure } from './answer-stream.ts';
 import type { Generate } from './generate.ts';
-import type { Lease } from './lease.ts';
 import { STORE_RETRY_MS, STORE_TIMEOUT_MS } from './limits.ts';
 import type { Memory } from './memory.ts';
 import type { ChatCounts } from './metrics.ts';
-import { createEntry, type Entry } from './queue-entry.ts';
+import {
+  type AnswerStream,
+  closedStream,
+  createFollowed,
+  type Lease,
+  type OwnAnswer,
+  openAnswer,
+  toError,
+  toFailure,
+} from './pending-answer.ts';
 import type { Finished, TurnStore } from './store/turns.ts';
 import type { Answer, Failure, Turn } from './turn.ts';
 
-export type SessionQueue = {
-  /** Has the turn's answer made when it is the first of its line. `takenAt` (performance.now) is before it was taken. */
-  enter(turn: Turn, options: { isFirst: boolean; takenAt: number }): AnswerStream;
-  /** An answer that is made in this process, or in another one. */
-  follow(ids: { userMessageId: number; answerId: number }): AnswerStream;
-  /** The answer is now first in its queue. If intermediate deletions are unknown, the cached memory is not used. */
-  isFirst(answerId: number, historyVersion?: number): void;
-  /** Its question was deleted: it keeps its place, but no model is asked any more. */
-  drop(answerId: number): void;
-  /** The answer was stored, or will never be, by another process. */
-  isOver(answerId: number): void;
-  /** Whether its answer is being made here, or stands in line here. */
-  knows(answerId: number): boolean;
-  /** Reads which answers were taken over from this process, and which of other processes have ended. */
-  check(): Promise<void>;
-  /** Answers that are being made here, or wait for their turn. */
-  length(): number;
-  /** Leaves all answers to other processes: those who wait for them here get a 503. */
-  interrupt(): void;
-  /** Waits for the answers that are being made; after the time leaves them to other processes. */
-  close(timeoutMs: number): Promise<void>;
-};
+export type SessionQueue = ReturnType<typeof createSessionQueue>;
 
 type Result = { answer: Answer } | { failure: Failure };
 
@@ -55,34 +40,33 @@ export type SessionQueueDeps = {
   log: Logger;
 };
 
-export function createSessionQueue(deps: SessionQueueDeps): SessionQueue {
+export function createSessionQueue(deps: SessionQueueDeps) {
   const { store, lease, generate, memory, counts, wakeMover, log } = deps;
-  const entries = new Map<number, Entry>();
+  const entries = new Map<number, OwnAnswer>();
   const followed = createFollowed({ store, endingRefusal });
   let isStopping = false;
 
   /** A question that failed may have been asked again meanwhile: then its place is another's. */
-  const leave = (entry: Entry): void => {
+  const leave = (entry: OwnAnswer): void => {
     if (entries.get(entry.turn.answerId) === entry) entries.delete(entry.turn.answerId);
   };
-  const isSure = (entry: Entry): boolean => !entry.isLost && lease.covers(entry.ownedAt);
-  const begin = (entry: Entry): void => {
+  const begin = (entry: OwnAnswer): void => {
     entry.isFirst = true;
-    if (!isStopping && isSure(entry)) entry.running ??= run(entry);
+    if (!isStopping && entry.isSure()) entry.running ??= run(entry);
   };
   /** Its callers get the other attempt's answer, except those that received a part of this one. */
-  const lose = (entry: Entry, { isGone } = { isGone: false }): void => {
+  const lose = (entry: OwnAnswer, { isGone } = { isGone: false }): void => {
     if (entry.isLost || entry.isStoring) return;
     entry.isLost = true;
     entry.ending.abort(takenOverRefusal());
-    if (!isGone) entry.open.retract(takenOverRefusal());
+    if (!isGone) entry.retract(takenOverRefusal());
     entry.running ??= run(entry);
   };
   /** The end of another answer may begin it: its spans belong to its own request. */
-  const run = (entry: Entry): Promise<void> =>
+  const run = (entry: OwnAnswer): Promise<void> =>
     inTrace(entry.trace, () => answer(entry).finally(() => leave(entry)));
-  const answer = async (entry: Entry): Promise<void> => {
-    const { turn, open, isDeleted } = entry;
+  const answer = async (entry: OwnAnswer): Promise<void> => {
+    const { turn, isDeleted } = entry;
     try {
       const result = isDeleted ? { failure: toFailure(deletedRefusal()) } : await make(entry);
       if (isStopping && 'failure' in result) throw endingRefusal();
@@ -96,20 +80,20 @@ export function createSessionQueue(deps: SessionQueueDeps): SessionQueue {
         memory.forget(turn.answerId);
         counts.superseded += 1;
       }
-      open.end(await outcomeOf(entry, result, finished));
+      entry.end(await outcomeOf(entry, result, finished));
       followed.look(turn.answerId);
     } catch (error) {
       // It stays in line: the next look finds it, here or in another process.
       memory.forget(turn.answerId);
       if (!(error instanceof ServiceError))
         log.error({ err: error, answer_id: turn.answerId }, 'an answer could not be stored');
-      open.end({ error });
+      entry.end({ error });
     }
   };
-  const make = async ({ turn, open, ending: { signal } }: Entry): Promise<Result> => {
+  const make = async ({ turn, say, ending: { signal } }: OwnAnswer): Promise<Result> => {
     try {
       signal.throwIfAborted();
-      return { answer: await generate(turn, { onText: open.say, signal }) };
+      return { answer: await generate(turn, { onText: say, signal }) };
     } catch (error) {
       if (isUnavailable(error)) return { failure: toFailure(unavailable('The database cannot be reached')) };
       if (!(error instanceof ServiceError) && !signal.aborted)
@@ -118,12 +102,12 @@ export function createSessionQueue(deps: SessionQueueDeps): SessionQueue {
     }
   };
   /** An answer that was made is not thrown away because the database is away for a moment. */
-  const storePatiently = async (entry: Entry, result: Result): Promise<Finished> => {
+  const storePatiently = async (entry: OwnAnswer, result: Result): Promise<Finished> => {
     const deadline = performance.now() + STORE_TIMEOUT_MS;
     for (;;) {
       if (entry.isLost) return { outcome: 'superseded' };
       let failure: unknown = unavailable('The database cannot be reached');
-      if (entry.isStoring || isSure(entry)) {
+      if (entry.isStoring || entry.isSure()) {
         entry.isStoring = true;
         try {
           return await store.finish(entry.turn, result);
@@ -137,17 +121,17 @@ export function createSessionQueue(deps: SessionQueueDeps): SessionQueue {
     }
   };
   const outcomeOf = async (
-    { turn, open }: Entry,
+    { turn, retract }: OwnAnswer,
     result: Result,
     finished: Finished,
-  ): Promise<Parameters<OpenStream['end']>[0]> => {
+  ): Promise<Parameters<OwnAnswer['end']>[0]> => {
     if (finished.outcome === 'gone') return { error: notFound('The chat session was deleted') };
     if (finished.outcome !== 'stored') {
       return followed.wait(turn.answerId).then(
         (answered) => {
           // It is the same where a first attempt to store it was not lost after all.
           const isSame = 'answer' in result && result.answer.message === answered.message;
-          if (!isSame) open.retract(takenOverRefusal());
+          if (!isSame) retract(takenOverRefusal());
           return { answered };
         },
         (error: unknown) => ({ error }),
@@ -156,44 +140,52 @@ export function createSessionQueue(deps: SessionQueueDeps): SessionQueue {
     if ('failure' in result) return { error: toError(result.failure) };
     return { answered: { ...turn, ...result.answer, createdAt: finished.createdAt } };
   };
+  /** The answer is now first in its queue. If intermediate deletions are unknown, the cached memory is not used. */
   const isFirst = (answerId: number, historyVersion = UNKNOWN_VERSION): void => {
     const entry = entries.get(answerId);
     if (entry === undefined || entry.running !== undefined) return;
     entry.turn = { ...entry.turn, historyVersion };
     begin(entry);
   };
+  /** Leaves all answers to other processes: those who wait for them here get a 503. */
   const interrupt = (): void => {
     isStopping = true;
-    for (const { open, ending } of entries.values()) {
+    for (const { end, ending } of entries.values()) {
       ending.abort(endingRefusal());
-      open.end({ error: endingRefusal() });
+      end({ error: endingRefusal() });
     }
     followed.interrupt();
   };
 
   return {
-    interrupt,
-    enter(turn, { isFirst, takenAt }) {
+    /** Has the turn's answer made when it is the first of its line. `takenAt` (performance.now) is before it was taken. */
+    enter(turn: Turn, { isFirst, takenAt }: { isFirst: boolean; takenAt: number }): AnswerStream {
       const earlier = entries.get(turn.answerId);
       if (earlier !== undefined) lose(earlier);
-      const entry = createEntry(turn, { takenAt, isSure });
+      const entry = openAnswer(turn, { takenAt, lease });
       entries.set(turn.answerId, entry);
       if (isFirst) begin(entry);
-      return entry.open.answerStream;
+      return entry.answerStream;
     },
-    follow: (ids) =>
-      entries.get(ids.answerId)?.open.answerStream ?? closedStream(ids, followed.wait(ids.answerId)),
+    /** An answer that is made in this process, or in another one. */
+    follow: (ids: { userMessageId: number; answerId: number }): AnswerStream =>
+      entries.get(ids.answerId)?.answerStream ?? closedStream(ids, followed.wait(ids.answerId)),
     isFirst,
-    drop(answerId) {
+    /** Its question was deleted: it keeps its place, but no model is asked any more. */
+    drop(answerId: number): void {
       const entry = entries.get(answerId);
       if (entry === undefined || entry.running !== undefined) return;
       entry.isDeleted = true;
-      entry.open.end({ error: deletedRefusal() });
+      entry.end({ error: deletedRefusal() });
     },
+    /** The answer was stored, or will never be, by another process. */
     isOver: followed.look,
-    knows: (answerId) => entries.has(answerId),
-    length: () => entries.size,
-    async check() {
+    /** Whether its answer is being made here, or stands in line here. */
+    knows: (answerId: number): boolean => entries.has(answerId),
+    /** Answers that are being made here, or wait for their turn. */
+    length: (): number => entries.size,
+    /** Reads which answers were taken over from this process, and which of other processes have ended. */
+    async check(): Promise<void> {
       const askedAt = performance.now();
       const own = [...entries.values()].filter(({ isLost, isStoring }) => !isLost && !isStoring);
       const attempts = own.map(({ turn: { answerId, attempt } }) => ({ answerId, attempt }));
@@ -207,11 +199,13 @@ export function createSessionQueue(deps: SessionQueueDeps): SessionQueue {
         else {
           entry.ownedAt = askedAt;
           if (entry.isFirst) begin(entry);
-          entry.open.tell();
+          entry.tell();
         }
       }
     },
-    async close(timeoutMs) {
+    interrupt,
+    /** Waits for the answers that are being made; after the time leaves them to other processes. */
+    async close(timeoutMs: number): Promise<void> {
       const running = () => [...entries.values()].flatMap((entry) => entry.running ?? []);
       const timer = setTimeout(interrupt, timeoutMs);
       while (running().length > 0) await Promise.all(running());

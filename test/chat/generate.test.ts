@@ -8,6 +8,7 @@ import { createMemory } from '../../src/chat/memory.ts';
 import type { Agent } from '../../src/chat/store/agents.ts';
 import type { StreamChat } from '../../src/gateway/chat-call.ts';
 import { createFakeModel } from './fake-model.ts';
+import { TURN } from './turn.ts';
 
 const AGENT: Agent = {
   id: 'helper',
@@ -37,23 +38,7 @@ function generateWith(
     timeoutMs,
   });
   const said: string[] = [];
-  const turn = {
-    workspaceId: 'acme',
-    sessionId: 1,
-    channelSessionId: 's',
-    personaId: 0,
-    agiId: 'x',
-    agentId: null,
-    parentId: null,
-    historyVersion: 0,
-    userMessageId: 1,
-    answerId: 2,
-    channelMessageId: null,
-    channelAnswerId: null,
-    message,
-    caller: { email: 'a@example.com', readsAs: null },
-    attempt: 1,
-  };
+  const turn = { ...TURN, message, caller: { email: 'a@example.com', readsAs: null } };
   const made = generate(turn, { onText: (text) => said.push(text), signal: leaving.signal });
   return { made, said, leave: (reason: Error) => leaving.abort(reason) };
 }

@@ -1,8 +1,8 @@
 // A lease covers what it was held for without a break, by a clock that also counts while the process stands still.
 
 import { expect, test } from 'bun:test';
-import { createLease } from '../../src/chat/lease.ts';
 import { ALIVE_MS } from '../../src/chat/limits.ts';
+import { createLease } from '../../src/chat/pending-answer.ts';
 
 test('a lease that is renewed in time has no break; one that ran out, or was heard of too late, begins anew', async () => {
   let now = 0;

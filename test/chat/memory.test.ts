@@ -3,26 +3,10 @@
 import { expect, test } from 'bun:test';
 import { createMemory, type Window } from '../../src/chat/memory.ts';
 import type { Said, Turn } from '../../src/chat/turn.ts';
+import { TURN } from './turn.ts';
 
 const WINDOW: Window = { messagesMax: 4, tokensMax: 25 };
-const turnOf = (fields: Partial<Turn>): Turn => ({
-  workspaceId: 'acme',
-  sessionId: 1,
-  channelSessionId: 's',
-  personaId: 0,
-  agiId: 'x',
-  agentId: null,
-  parentId: null,
-  historyVersion: 0,
-  userMessageId: 1,
-  answerId: 2,
-  channelMessageId: null,
-  channelAnswerId: null,
-  message: 'question',
-  caller: { email: '', readsAs: null },
-  attempt: 1,
-  ...fields,
-});
+const turnOf = (fields: Partial<Turn>): Turn => ({ ...TURN, ...fields });
 
 /** A fake store that tells what it was asked. */
 function fakeStore() {

@@ -2,8 +2,9 @@
 
 import { heapStats } from 'bun:jsc';
 import { expect, test } from 'bun:test';
-import { openStream } from '../../src/chat/answer-stream.ts';
+import { openAnswer } from '../../src/chat/pending-answer.ts';
 import { streamAnswer } from '../../src/chat/routes/answers.ts';
+import { TURN } from './turn.ts';
 
 const STREAMS = 100;
 
@@ -15,7 +16,7 @@ const timers = (): number => {
 test.each(['is over', 'is left by its reader'])('that %s', async (end) => {
   const before = timers();
   for (let count = 0; count < STREAMS; count++) {
-    const open = openStream({ userMessageId: 1, answerId: 2 }, () => true);
+    const open = openAnswer(TURN, { takenAt: 0, lease: { covers: () => true } });
     let followers = 0;
     const { follow } = open.answerStream;
     open.answerStream.follow = (listener) => {

@@ -7,25 +7,9 @@ import { createSessionQueue } from '../../src/chat/session-queue.ts';
 import type { Finished } from '../../src/chat/store/turns.ts';
 import type { Turn } from '../../src/chat/turn.ts';
 import { silentLog } from '../support/database.ts';
+import { TURN } from './turn.ts';
 
 const WINDOW = { messagesMax: 10, tokensMax: 1000 };
-const TURN: Turn = {
-  workspaceId: 'acme',
-  sessionId: 1,
-  channelSessionId: 's',
-  personaId: 0,
-  agiId: 'x',
-  agentId: null,
-  parentId: null,
-  historyVersion: 0,
-  userMessageId: 1,
-  answerId: 2,
-  channelMessageId: null,
-  channelAnswerId: null,
-  message: 'question',
-  caller: { email: '', readsAs: null },
-  attempt: 1,
-};
 const NEXT: Turn = { ...TURN, parentId: TURN.answerId, userMessageId: 3, answerId: 4, message: 'next' };
 
 const answered = (message: string) => ({

@@ -2,9 +2,9 @@
 // tells nothing more. The stores are real, the model and the lease are told what to do.
 
 import { afterEach, beforeEach, expect, test } from 'bun:test';
-import type { AnswerStream } from '../../src/chat/answer-stream.ts';
 import { createMemory } from '../../src/chat/memory.ts';
 import { createCounts } from '../../src/chat/metrics.ts';
+import type { AnswerStream } from '../../src/chat/pending-answer.ts';
 import { createSessionQueue } from '../../src/chat/session-queue.ts';
 import { createRecoveryStore } from '../../src/chat/store/recovery.ts';
 import { createSessionStore } from '../../src/chat/store/sessions.ts';

@@ -8,9 +8,9 @@ import { reply } from '../../http/operation.ts';
 import type { ResponseSpec } from '../../http/schemas.ts';
 import { isUnavailable } from '../../infra/postgres/client.ts';
 import { type Accepted, answerInTime } from '../accept.ts';
-import type { AnswerStream } from '../answer-stream.ts';
 import { ANSWER_EXAMPLE, ANSWER_STREAM_EXAMPLE } from '../examples.ts';
 import { PING_MS } from '../limits.ts';
+import type { AnswerStream } from '../pending-answer.ts';
 import { ChatAnswer } from '../schema.ts';
 import type { AnsweredTurn, Citation } from '../turn.ts';
 

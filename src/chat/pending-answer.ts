@@ -1,8 +1,12 @@
-// An answer on its way: text as it comes, and how it ended, for any number of listeners.
+// An answer that is not there yet. Its own ones this process makes, or keeps until they are first in their session: what is said of
+// them, for any number of listeners, and whether they are still its own. Those of other processes it waits for.
 
 import { notFound, ServiceError } from '../core/errors.ts';
+import type { TraceContext } from '../core/trace-context.ts';
+import { currentTrace } from '../core/tracing.ts';
+import { ALIVE_MS } from './limits.ts';
 import type { TurnStore } from './store/turns.ts';
-import type { AnsweredTurn, Failure } from './turn.ts';
+import type { AnsweredTurn, Failure, Turn } from './turn.ts';
 
 export type AnswerListener = { onText(text: string): void; onRetracted(reason: ServiceError): void };
 
@@ -18,10 +22,25 @@ export type AnswerStream = {
   outcome: Promise<AnsweredTurn>;
 };
 
-/** The end of a answerStream that its maker holds. */
-export type OpenStream = {
+/** An answer of this process: it is made here, or waits for its turn here. */
+export type OwnAnswer = {
+  turn: Turn;
   answerStream: AnswerStream;
-  /** Sends the text once this is permitted; `tell` checks again. */
+  running: Promise<void> | undefined;
+  isDeleted: boolean;
+  isFirst: boolean;
+  /** When it was this process's for certain, by performance.now. */
+  ownedAt: number;
+  /** Another process has taken it over. */
+  isLost: boolean;
+  /** Its end may be in the database already, which alone knows from now on whether it counts. */
+  isStoring: boolean;
+  ending: AbortController;
+  /** Of the request that entered it. */
+  trace: TraceContext | undefined;
+  /** Whether it is still this process's, and so certain to be the one that counts. */
+  isSure(): boolean;
+  /** Sends the text once this is sure; `tell` checks again. */
   say(text: string): void;
   tell(): void;
   /** The text sent so far is not part of the answer, because another attempt's is. */
@@ -29,27 +48,22 @@ export type OpenStream = {
   end(outcome: { answered: AnsweredTurn } | { error: unknown }): void;
 };
 
-type Ids = Pick<AnswerStream, 'userMessageId' | 'answerId'>;
-
-/** `mayTell`: whether this answer is certain to be the one that counts. */
-export function openStream({ userMessageId, answerId }: Ids, mayTell: () => boolean): OpenStream {
+/** `takenAt` (performance.now) is before the turn was taken. */
+export function openAnswer(
+  turn: Turn,
+  { takenAt, lease }: { takenAt: number; lease: Pick<Lease, 'covers'> },
+): OwnAnswer {
   const listeners = new Set<AnswerListener>();
   const { promise, resolve, reject } = Promise.withResolvers<AnsweredTurn>();
   let said = '';
   let held = '';
   // The caller may have gone: then a rejection has no other handler.
   promise.catch(() => undefined);
-  const tell = (): void => {
-    if (held === '' || !mayTell()) return;
-    const text = held;
-    held = '';
-    said += text;
-    for (const { onText } of listeners) onText(text);
-  };
-  return {
+  const own: OwnAnswer = {
+    turn,
     answerStream: {
-      userMessageId,
-      answerId,
+      userMessageId: turn.userMessageId,
+      answerId: turn.answerId,
       follow(listener) {
         if (said !== '') listener.onText(said);
         listeners.add(listener);
@@ -57,11 +71,27 @@ export function openStream({ userMessageId, answerId }: Ids, mayTell: () => bool
       },
       outcome: promise,
     },
+    running: undefined,
+    // An answer that is taken over may have been deleted before: an empty question is not sent to the model.
+    isDeleted: turn.message === '',
+    isFirst: false,
+    ownedAt: takenAt,
+    isLost: false,
+    isStoring: false,
+    ending: new AbortController(),
+    trace: currentTrace(),
+    isSure: () => !own.isLost && lease.covers(own.ownedAt),
     say(text) {
       held += text;
-      tell();
+      own.tell();
     },
-    tell,
+    tell() {
+      if (held === '' || !own.isSure()) return;
+      const text = held;
+      held = '';
+      said += text;
+      for (const { onText } of listeners) onText(text);
+    },
     retract(reason) {
       const told = said;
       said = '';
@@ -70,10 +100,39 @@ export function openStream({ userMessageId, answerId }: Ids, mayTell: () => bool
     },
     end: (outcome) => ('answered' in outcome ? resolve(outcome.answered) : reject(outcome.error)),
   };
+  return own;
+}
+
+/** The process's own view of its lease: until it expires, no other process takes over its answers. */
+export type Lease = {
+  /** Gives a sign of life; from then on it counts as living, for a while. */
+  renew(giveSign: () => Promise<void>): Promise<void>;
+  /** Whether it counted as living without a break from then (performance.now) until now. */
+  covers(since: number): boolean;
+};
+
+/** Goes by a clock that also counts while the process stands still. */
+export function createLease(now: () => number = () => performance.now()): Lease {
+  let heldSince = Number.POSITIVE_INFINITY;
+  let heldUntil = Number.NEGATIVE_INFINITY;
+  return {
+    async renew(giveSign) {
+      const sentAt = now();
+      await giveSign();
+      // A renewal that arrives before the previous lease expires leaves no gap.
+      if (now() >= heldUntil) heldSince = sentAt;
+      // The database counts from a moment after this.
+      heldUntil = sentAt + ALIVE_MS;
+    },
+    covers: (since) => since >= heldSince && now() < heldUntil,
+  };
 }
 
 /** The answerStream of an answer that is made elsewhere, or was made before: it has no text until it has all of it. */
-export function closedStream({ userMessageId, answerId }: Ids, outcome: Promise<AnsweredTurn>): AnswerStream {
+export function closedStream(
+  { userMessageId, answerId }: Pick<AnswerStream, 'userMessageId' | 'answerId'>,
+  outcome: Promise<AnsweredTurn>,
+): AnswerStream {
   outcome.catch(() => undefined);
   return { userMessageId, answerId, follow: () => () => undefined, outcome };
 }
