@@ -8,7 +8,7 @@ import type { Cors } from './http/cors.ts';
 import { HEAD_BYTES_MAX, IDLE_TIMEOUT_SECONDS, UNREAD_TIMEOUT_SECONDS } from './http/limits.ts';
 import { METHOD_NOT_ALLOWED_OPENAI_ERROR, unknownUrlOpenAiError } from './http/openai-error.ts';
 import { createOpenAiPaths, type OpenAiPaths } from './http/openai-paths.ts';
-import { type Method, type Operation, type Route, reply, route } from './http/operation.ts';
+import { type Method, type Operation, type Route, route } from './http/operation.ts';
 import { splitTarget } from './http/request.ts';
 
 export type AppOptions = { routes: readonly Route[]; boundary: Boundary; cors: Cors };
@@ -161,7 +161,8 @@ function unmatchedRoute(
       );
       const isKnown = allowed.size > 0 && !allowed.has(method as Method);
       if (openAiPaths.own.test(url) && isKnown) return notAllowed(METHOD_NOT_ALLOWED_OPENAI_ERROR, allowed);
-      if (openAiPaths.any.test(url)) return reply(404, unknownUrlOpenAiError(method, splitTarget(url).path));
+      if (openAiPaths.any.test(url))
+        return Response.json(unknownUrlOpenAiError(method, splitTarget(url).path), { status: 404 });
       if (!isKnown) throw notFound('Not Found');
       return notAllowed({ detail: 'Method Not Allowed' }, allowed);
     },
@@ -169,4 +170,4 @@ function unmatchedRoute(
 }
 
 const notAllowed = (body: object, allowed: ReadonlySet<Method>): Response =>
-  reply(405, body, { allow: [...allowed].join(', ') });
+  Response.json(body, { status: 405, headers: { allow: [...allowed].join(', ') } });

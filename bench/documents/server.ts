@@ -3,7 +3,7 @@
 import { Type } from '@sinclair/typebox';
 import { loadConfig } from '../../src/config.ts';
 import { createLogger } from '../../src/core/logger.ts';
-import { reply, route } from '../../src/http/operation.ts';
+import { route } from '../../src/http/operation.ts';
 import { startBacking } from '../../src/processes/backing.ts';
 import { startService } from '../../src/service.ts';
 
@@ -20,7 +20,7 @@ const bare = route(
     query: Type.Object({}),
     responses: {},
   },
-  () => reply(200, { status: 'ok' }),
+  () => Response.json({ status: 'ok' }),
 );
 
 const config = loadConfig(process.env);

@@ -10,7 +10,7 @@ import {
   toOpenAiError,
   toOpenAiValidationError,
 } from './openai-error.ts';
-import { type Operation, reply } from './operation.ts';
+import type { Operation } from './operation.ts';
 
 export const STATUS: Record<ErrorKind, number> = {
   malformed: 400,
@@ -44,8 +44,8 @@ export function renderFailure(
 ): Response {
   if (error instanceof ValidationFailure)
     return operation.errorShape === 'openai'
-      ? reply(400, toOpenAiValidationError(error))
-      : reply(422, { detail: error.entries });
+      ? Response.json(toOpenAiValidationError(error), { status: 400 })
+      : Response.json({ detail: error.entries }, { status: 422 });
   const refusal = error instanceof ServiceError ? error : explain(error);
   if (refusal === undefined) {
     log.error({ ...fields, err: error }, 'unexpected failure');
@@ -56,12 +56,15 @@ export function renderFailure(
   return renderRefusal(refusal, operation);
 }
 
-export const internalError = ({ errorShape }: Operation, headers?: Record<string, string>): Response =>
-  reply(500, errorShape === undefined ? { detail: 'Internal Server Error' } : INTERNAL_OPENAI_ERROR, headers);
+export const internalError = ({ errorShape }: Operation, headers: Record<string, string> = {}): Response =>
+  Response.json(errorShape === undefined ? { detail: 'Internal Server Error' } : INTERNAL_OPENAI_ERROR, {
+    status: 500,
+    headers,
+  });
 
 function renderRefusal(refusal: ServiceError, { errorShape, credential }: Operation): Response {
   const body = errorShape === undefined ? { detail: refusal.message } : toOpenAiError(refusal);
-  const response = reply(STATUS[refusal.kind], body);
+  const response = Response.json(body, { status: STATUS[refusal.kind] });
   if (refusal instanceof OpenAiRefusal) {
     for (const [name, value] of Object.entries(refusal.details.headers ?? {}))
       response.headers.set(name, value);

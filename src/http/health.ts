@@ -5,7 +5,7 @@ import { unavailable } from '../core/errors.ts';
 import { type FamiliesOfProcess, joinFamilies, type MetricFamily } from '../core/metric-families.ts';
 import type { Part, Siblings } from '../core/siblings.ts';
 import { type Metric, type RequestMetrics, renderFamilies } from './metrics.ts';
-import { type Route, reply, route } from './operation.ts';
+import { type Route, route } from './operation.ts';
 import { type Checked, joinChecks, type ReadinessCheck, runCheck } from './readiness.ts';
 import { component, described, oneOf, text } from './schemas.ts';
 
@@ -118,7 +118,7 @@ export function healthRoutes(deps: HealthDeps): Route[] {
       },
       async () => {
         const body = await readiness();
-        return reply(body.status === 'unavailable' ? 503 : 200, body);
+        return Response.json(body, { status: body.status === 'unavailable' ? 503 : 200 });
       },
     ),
     route(

@@ -170,9 +170,5 @@ function impliedRefusals(operation: Operation): RefusalStatus[] {
   ];
 }
 
-/** A JSON answer. */
-export const reply = (status: number, body: unknown, headers: Record<string, string> = {}): Response =>
-  Response.json(body, { status, headers });
-
 export const noContent = (headers: Record<string, string> = {}): Response =>
   new Response(null, { status: 204, headers });

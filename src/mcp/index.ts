@@ -4,7 +4,7 @@ import { forbidden, unsupportedMediaType, ValidationFailure } from '../core/erro
 import type { Logger } from '../core/logger.ts';
 import type { Area } from '../http/area.ts';
 import { toJsonBody } from '../http/json-body.ts';
-import { type Route, reply, route } from '../http/operation.ts';
+import { type Route, route } from '../http/operation.ts';
 import { createOperationCall } from '../http/operation-call.ts';
 import { PROGRESS_MS } from './limits.ts';
 import { createToolCounts } from './metrics.ts';
@@ -127,7 +127,7 @@ function refuseMessage({ entries, message }: ValidationFailure): Response {
     unparsed === undefined
       ? { code: -32600, message: `Invalid Request: ${message}` }
       : { code: -32700, message: `Parse error: ${unparsed.ctx?.['error']}` };
-  return reply(400, { jsonrpc: '2.0', error, id: null });
+  return Response.json({ jsonrpc: '2.0', error, id: null }, { status: 400 });
 }
 
 type Message = { method?: unknown; params?: { name?: unknown } | null };

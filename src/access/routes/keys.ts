@@ -1,5 +1,5 @@
 import { isUuid } from '../../core/ids.ts';
-import { type Route, reply, route } from '../../http/operation.ts';
+import { type Route, route } from '../../http/operation.ts';
 import { PageQuery, pageAnswer, toPageRequest } from '../../http/paging.ts';
 import { WorkspacePath } from '../../http/schemas.ts';
 import { KEY_CREATE_EXAMPLE, KEY_CREATED_EXAMPLE, KEY_EXAMPLE } from '../examples.ts';
@@ -12,7 +12,8 @@ const COLLECTION = '/admin/api/workspaces/{workspace_id}/keys';
 const ITEM = { ...ADMINISTRATION, path: `${COLLECTION}/{key_id}`, parameters: KeyPath } as const;
 
 /** No cache, in the browser or on the way, keeps a secret. */
-const NOT_STORED = { 'cache-control': 'no-store' };
+const answerWithKey = (key: object): Response =>
+  Response.json(key, { status: 201, headers: { 'cache-control': 'no-store' } });
 
 const toReference = (path: { workspace_id: string; key_id: string }): KeyReference => ({
   workspaceId: path.workspace_id,
@@ -55,7 +56,7 @@ export function keyRoutes(keys: Keys): Route[] {
         responses: { 201: { description: 'The key.', schema: KeyCreated, example: KEY_CREATED_EXAMPLE } },
         refusals: [404],
       },
-      async (input) => reply(201, await keys.create(input, input.path.workspace_id, input.body), NOT_STORED),
+      async (input) => answerWithKey(await keys.create(input, input.path.workspace_id, input.body)),
     ),
     route(
       {
@@ -90,7 +91,7 @@ export function keyRoutes(keys: Keys): Route[] {
         responses: { 201: { description: 'The new key.', schema: KeyCreated, example: KEY_CREATED_EXAMPLE } },
         refusals: [404, 409],
       },
-      async (input) => reply(201, await keys.rotate(input, toReference(input.path), input.body), NOT_STORED),
+      async (input) => answerWithKey(await keys.rotate(input, toReference(input.path), input.body)),
     ),
     route(
       {

@@ -1,5 +1,5 @@
 import { isUuid } from '../../core/ids.ts';
-import { noContent, type Route, reply, route } from '../../http/operation.ts';
+import { noContent, type Route, route } from '../../http/operation.ts';
 import { PageQuery, pageAnswer, toPageRequest } from '../../http/paging.ts';
 import { WorkspacePath } from '../../http/schemas.ts';
 import { PORTAL_SESSION_EXAMPLE, SESSION_EXAMPLE } from '../examples.ts';
@@ -67,15 +67,14 @@ export function sessionRoutes(sessions: Sessions): Route[] {
         description: 'Any key may ask this of itself, whatever its scopes.',
         responses: { 200: { description: 'The caller.', schema: SessionRead, example: SESSION_EXAMPLE } },
       },
-      async ({ principal: { workspaceId, userId, email, keyId, scopes, via }, request }) =>
-        reply(200, {
-          workspace_id: workspaceId,
-          user_id: userId,
-          user_email: email,
-          key_id: keyId,
-          scopes: [...scopes],
-          sign_on_workspaces: via === 'session' ? await sessions.signOnWorkspaces(request) : null,
-        }),
+      async ({ principal: { workspaceId, userId, email, keyId, scopes, via }, request }) => ({
+        workspace_id: workspaceId,
+        user_id: userId,
+        user_email: email,
+        key_id: keyId,
+        scopes: [...scopes],
+        sign_on_workspaces: via === 'session' ? await sessions.signOnWorkspaces(request) : null,
+      }),
     ),
     route(
       {

@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 import type { Principal } from '../../core/principal.ts';
 import { toJsonBody } from '../../http/json-body.ts';
-import { type Route, reply, route } from '../../http/operation.ts';
+import { type Route, route } from '../../http/operation.ts';
 import { renderForAddOn } from '../add-on.ts';
 import { ChatappAddOnEvent, ChatappAddOnReply } from '../add-on-schema.ts';
 import { type Bot, type BotReference, toBotReference } from '../bot.ts';
@@ -83,7 +83,7 @@ export function webhookRoute({ requireBot, verify, take }: WebhookDeps): Route {
     async ({ path, request, bytes, principal }) => {
       const bot = await requireBot(toBotReference(path));
       const { body, replayed } = await take(bot, await toJsonBody(request, bytes), principal);
-      return reply(200, body, replayed ? { 'idempotent-replayed': 'true' } : {});
+      return Response.json(body, replayed ? { headers: { 'idempotent-replayed': 'true' } } : {});
     },
     async (token, path) => {
       const bot = await requireBot(toBotReference(path));

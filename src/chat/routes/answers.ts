@@ -4,7 +4,6 @@
 import { notFound, ServiceError } from '../../core/errors.ts';
 import type { Principal } from '../../core/principal.ts';
 import { STATUS } from '../../http/failures.ts';
-import { reply } from '../../http/operation.ts';
 import type { ResponseSpec } from '../../http/schemas.ts';
 import { isUnavailable } from '../../infra/postgres/client.ts';
 import { type Accepted, answerInTime } from '../accept.ts';
@@ -75,7 +74,7 @@ export async function replyWithAnswer(
   show: ShowAnswer,
 ): Promise<Response> {
   const headers = replayed ? { 'idempotent-replayed': 'true' } : {};
-  if (!accepts(request, EVENT_STREAM)) return reply(200, await bodyOf(answerStream, show), headers);
+  if (!accepts(request, EVENT_STREAM)) return Response.json(await bodyOf(answerStream, show), { headers });
   return new Response(streamAnswer(answerStream, show, keepPermit()), {
     headers: {
       'content-type': EVENT_STREAM,

@@ -1,4 +1,4 @@
-import { type Route, reply, route } from '../../http/operation.ts';
+import { type Route, route } from '../../http/operation.ts';
 import { pageAnswer } from '../../http/paging.ts';
 import { DOCUMENT_EXAMPLE, FOLDER_EXAMPLE } from '../examples.ts';
 import { parseFolder } from '../objects.ts';
@@ -43,7 +43,8 @@ export function searchRoutes(deps: {
       async ({ principal, query }) => {
         const { documents, engine, total, page, size, pages } = await search(toViewer(principal), query);
         const items = documents.map(render);
-        return reply(200, { items, total, page, size, pages }, { 'atrium-search-engine': engine });
+        const headers = { 'atrium-search-engine': engine };
+        return Response.json({ items, total, page, size, pages }, { headers });
       },
     ),
     route(

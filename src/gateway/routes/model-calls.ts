@@ -1,6 +1,6 @@
 import type { TSchema } from '@sinclair/typebox';
 import { withOpenAiErrors } from '../../http/openai-error.ts';
-import { type Route, reply, route } from '../../http/operation.ts';
+import { type Route, route } from '../../http/operation.ts';
 import { HTTPValidationError } from '../../http/schemas.ts';
 import type { Endpoint } from '../adapters/adapter.ts';
 import { ChatCompletion, Completion, EmbeddingList, embeddingOut, ImageList } from '../answer-schema.ts';
@@ -169,7 +169,7 @@ export function modelCallRoutes(deps: ModelCallRoutesDeps): Route[] {
             ASK_STATUSES,
           ),
         },
-        async () => reply(200, { object: 'list', data: await models.list() }),
+        async () => ({ object: 'list', data: await models.list() }),
       ),
       route(
         {
@@ -186,7 +186,7 @@ export function modelCallRoutes(deps: ModelCallRoutesDeps): Route[] {
             [...ASK_STATUSES, 400, 404],
           ),
         },
-        async ({ path }) => reply(200, await models.find(path.model_id)),
+        ({ path }) => models.find(path.model_id),
       ),
     ]),
   ];

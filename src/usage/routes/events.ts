@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import { malformed } from '../../core/errors.ts';
-import { type Route, reply, route } from '../../http/operation.ts';
+import { type Route, route } from '../../http/operation.ts';
 import { jsonText } from '../answers.ts';
 import { readCloudEvents } from '../cloud-events.ts';
 import { EVENT_EXAMPLE, METRIC_EXAMPLE } from '../examples.ts';
@@ -116,10 +116,10 @@ export function eventRoutes({ ingest, retrieve, summarise }: EventRoutesDeps): R
       async ({ path, request, bytes }) => {
         try {
           const events = await readCloudEvents(request.headers, bytes);
-          return reply(202, await ingest(path.workspace_id, events));
+          return await ingest(path.workspace_id, events);
         } catch (error) {
           if (!(error instanceof NothingAccepted)) throw error;
-          return reply(422, { detail: error.entries, ...error.ingested });
+          return Response.json({ detail: error.entries, ...error.ingested }, { status: 422 });
         }
       },
     ),
