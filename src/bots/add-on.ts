@@ -1,7 +1,8 @@
 // The format of Google Workspace add-ons: conversion of its events into those of chat apps, and of messages into its actions.
 
 import { type ValidationEntry, ValidationFailure, valueError } from '../core/errors.ts';
-import { createValidator, missing } from '../http/validation.ts';
+import { missing } from '../http/mistakes.ts';
+import { createValidator } from '../http/validation.ts';
 import { ChatappAddOnEvent, type ChatappAddOnReply, type PayloadName, TYPES } from './add-on-schema.ts';
 import { type ChatappEvent, fieldsOf, isObject } from './event-schema.ts';
 import type { Message } from './message.ts';

@@ -2,7 +2,7 @@
 
 import { type ValidationEntry, ValidationFailure, valueError } from '../core/errors.ts';
 import { isLoopback } from '../core/origin.ts';
-import { missing } from '../http/validation.ts';
+import { missing } from '../http/mistakes.ts';
 import type { BotSettings, Command, Verification } from './bot.ts';
 import { importKeySet } from './key-set.ts';
 import { KEY_SET_URL_LENGTH_MAX, LOOKUP_TIMEOUT_MS } from './limits.ts';

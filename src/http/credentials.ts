@@ -2,10 +2,10 @@
 
 import { forbidden, unauthenticated, ValidationFailure } from '../core/errors.ts';
 import type { Principal, Scope } from '../core/principal.ts';
+import { missing } from './mistakes.ts';
 import type { CredentialKind, Operation, Route } from './operation.ts';
 import { explainForeign } from './provenance.ts';
 import type { Parameters } from './request.ts';
-import { missing } from './validation.ts';
 
 /**
  * Key text → its principal, without a promise where it is cached; undefined for unknown, expired or revoked keys.

@@ -1,7 +1,7 @@
 // The origin of a request, derived from its headers. A program can send any headers, a page in a browser cannot: these checks
 // refuse pages of other sites and proxied requests, but not a program that connects directly.
 
-import { declaresJson } from './json-body.ts';
+import { declaresJson } from './validation.ts';
 
 /** Whether the page that sent the request, if the browser says so, was served under the request's own host. */
 function isSameOrigin(request: Request): boolean {

@@ -6,10 +6,10 @@ import { type ValidationEntry, ValidationFailure } from '../core/errors.ts';
 import { isStorableText } from '../core/json.ts';
 import { readBody } from './body.ts';
 import { readDecodedBody } from './inflate.ts';
-import { toJsonBody, unstorableText } from './json-body.ts';
 import { JSON_BODY_BYTES_MAX, PARAMETERS_MAX } from './limits.ts';
+import { missing } from './mistakes.ts';
 import type { Operation } from './operation.ts';
-import { createValidator, missing, type Validator } from './validation.ts';
+import { createValidator, toJsonBody, unstorableText, type Validator } from './validation.ts';
 
 export type Parameters = {
   path: Record<string, unknown>;

@@ -3,9 +3,9 @@
 import { forbidden, unsupportedMediaType, ValidationFailure } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Area } from '../http/area.ts';
-import { toJsonBody } from '../http/json-body.ts';
 import { type Route, route } from '../http/operation.ts';
 import { createOperationCall } from '../http/operation-call.ts';
+import { toJsonBody } from '../http/validation.ts';
 import { PROGRESS_MS } from './limits.ts';
 import { createToolCounts } from './metrics.ts';
 import { ANSWER_EXAMPLE, CALL_EXAMPLE, McpRequest, McpResponse, STREAM_EXAMPLE } from './schema.ts';

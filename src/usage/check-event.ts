@@ -4,9 +4,9 @@ import { parseDateTime } from '../core/date-time.ts';
 import { type ValidationEntry, valueError } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
 import { findUnstorable, isNestedDeeper, isRawNumber } from '../core/json.ts';
-import { isJsonMediaType } from '../http/json-body.ts';
 import { JSON_NESTING_MAX } from '../http/limits.ts';
-import { missing } from '../http/validation.ts';
+import { missing } from '../http/mistakes.ts';
+import { isJsonMediaType } from '../http/validation.ts';
 import { OWN_SOURCE, type UsageEvent } from './event.ts';
 import { findFieldMistakes } from './event-types.ts';
 import {

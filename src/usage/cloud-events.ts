@@ -4,9 +4,9 @@
 import { tooLarge, unsupportedMediaType, ValidationFailure, valueError } from '../core/errors.ts';
 import { isNestedDeeper, mayBeUnstorable } from '../core/json.ts';
 import { nextTimeSlice, SLICE_MS } from '../core/time-slices.ts';
-import { isJsonMediaType, parseJsonBody } from '../http/json-body.ts';
 import { JSON_NESTING_MAX } from '../http/limits.ts';
-import { missing } from '../http/validation.ts';
+import { missing } from '../http/mistakes.ts';
+import { isJsonMediaType, parseJsonBody } from '../http/validation.ts';
 import type { SentEvent } from './check-event.ts';
 import { EVENT_BYTES_MAX, REQUEST_EVENTS_MAX, REQUEST_NESTING_MAX, REQUEST_VALUES_MAX } from './limits.ts';
 

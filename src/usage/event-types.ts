@@ -2,7 +2,7 @@
 
 import type { ValidationEntry } from '../core/errors.ts';
 import { isRawNumber } from '../core/json.ts';
-import { missing } from '../http/validation.ts';
+import { missing } from '../http/mistakes.ts';
 
 type FieldKind = 'string' | 'integer' | 'boolean';
 type Fields = Readonly<Record<string, FieldKind>>;

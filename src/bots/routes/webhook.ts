@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 import type { Principal } from '../../core/principal.ts';
-import { toJsonBody } from '../../http/json-body.ts';
 import { type Route, route } from '../../http/operation.ts';
+import { toJsonBody } from '../../http/validation.ts';
 import { renderForAddOn } from '../add-on.ts';
 import { ChatappAddOnEvent, ChatappAddOnReply } from '../add-on-schema.ts';
 import { type Bot, type BotReference, toBotReference } from '../bot.ts';

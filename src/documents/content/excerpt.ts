@@ -2,9 +2,9 @@
 
 import { type Static, Type } from '@sinclair/typebox';
 import { valueError } from '../../core/errors.ts';
+import { countCharacters } from '../../http/mistakes.ts';
 import { type Route, route } from '../../http/operation.ts';
 import { component, described, integer, nullable, text } from '../../http/schemas.ts';
-import { countCharacters } from '../../http/validation.ts';
 import type { Sql } from '../../infra/postgres/client.ts';
 import { documentNotFound, parseDocumentId, toViewer, type Viewer } from '../policy.ts';
 import { READ } from '../routes/answers.ts';
