@@ -46,8 +46,9 @@ export function createOutboxStore(sql: Sql, projections: readonly EventProjectio
 
   return {
     async oldest(limit: number): Promise<number[]> {
-      const rows = await sql<{ id: number }[]>`SELECT id FROM usage_outbox ORDER BY id LIMIT ${limit}`;
-      return rows.map(({ id }) => id);
+      const [row] = await sql<{ ids: number[] }[]>`
+        SELECT ARRAY(SELECT id FROM usage_outbox ORDER BY id LIMIT ${limit}) AS ids`;
+      return row?.ids ?? [];
     },
 
     /**
