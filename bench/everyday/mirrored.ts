@@ -57,7 +57,7 @@ async function rowsOf(documents: number, pace: Pace): Promise<string[][]> {
       without: { url: `${side.url}${path}`, key, pid: side.pid },
       with: { url: `${mirrored.url}${path}`, key, pid: mirrored.pid, searchServer: own.pid() },
     };
-    const found = await totals(shape, [sides.without, sides.with]);
+    const found = await totals(shape, [sides.without, sides.with], shape.query.startsWith('q=') ? 0.01 : 0);
     const prices = await inTurn(sides, side.dataDir, pace);
     const ratio = sumOf(prices.with) / sumOf(prices.without);
     rows.push([

@@ -18,6 +18,8 @@ export type SearchPlanner = ReturnType<typeof createSearchPlanner>;
 
 /** After this long, or twice as long as Meilisearch takes of late, Postgres is asked too, and the first to answer is heard. */
 const HEDGE_MS = 40;
+/** Times that, where words are ranked: a page of Postgres is one of another ranking. */
+const RANKED_PATIENCE = 4;
 /** No search waits longer for Meilisearch, whatever Postgres does. */
 const DEADLINE_MS = 2000;
 /** Searches that Meilisearch answers at once; more would only queue there. */
@@ -72,7 +74,8 @@ export function createSearchPlanner(deps: {
   /** By Postgres, too, where Meilisearch declines, fails, or is late. Failures are for the circuit breaker to judge. */
   const byBoth = async (prepared: Prepared, kind: string): Promise<Answered> => {
     const [startedAt, beside] = [now(), running];
-    const lateMs = Math.max(hedgeMs, 2 * beside * (choice.figure(kind, 'meilisearch') ?? 0));
+    const patience = prepared.query.text === undefined ? 1 : RANKED_PATIENCE;
+    const lateMs = patience * Math.max(hedgeMs, 2 * beside * (choice.figure(kind, 'meilisearch') ?? 0));
     const giveUp = new AbortController();
     const deadline = setTimeout(() => giveUp.abort(), DEADLINE_MS);
     const mirrored = byMeilisearch(prepared, giveUp.signal).finally(() => clearTimeout(deadline));
@@ -97,13 +100,11 @@ export function createSearchPlanner(deps: {
     usesMirror: () => meilisearch !== undefined && circuit.state() !== 'open',
     async search(query: SearchQuery): Promise<Answered> {
       const prepared = await postgres.prepare(query);
-      // Each engine ranks words in its own way. All pages of a search should come from one, so Meilisearch is asked even where it costs more.
-      const ranked = query.text !== undefined;
-      const small = prepared.size === 'small' && !ranked;
-      if (meilisearch === undefined || small || inFlight >= IN_FLIGHT_MAX || !circuit.allows())
-        return byPostgres(prepared);
+      const alone = meilisearch === undefined || prepared.size === 'small';
+      if (alone || inFlight >= IN_FLIGHT_MAX || !circuit.allows()) return byPostgres(prepared);
       const kind = kindOf(prepared);
-      const search = !ranked && choice.of(kind) === 'postgres' ? byPostgres : byBoth;
+      // Each engine ranks words in its own way. All pages of a search should come from one, so that here the size of the workspace decides alone.
+      const search = query.text === undefined && choice.of(kind) === 'postgres' ? byPostgres : byBoth;
       running += 1;
       return search(prepared, kind).finally(() => {
         running -= 1;

@@ -167,13 +167,17 @@ export function createLibrary(sql: Sql) {
     await store.bin(VIEWER, id, SERVICE);
     await store.purge(VIEWER, id, SERVICE);
   };
-  const patch = async (id: string, summary: string): Promise<void> => {
+  const change = async (
+    id: string,
+    fields: Partial<Pick<Document, 'name' | 'summary' | 'tags'>>,
+  ): Promise<void> => {
     const found = await store.find(VIEWER, id, 'editable');
-    if (found !== undefined)
-      await store.update(VIEWER, found, { summary, tags: [summary.slice(0, 8)] }, SERVICE);
+    if (found !== undefined) await store.update(VIEWER, found, fields, SERVICE);
   };
+  const patch = (id: string, summary: string) => change(id, { summary, tags: [summary.slice(0, 8)] });
   return {
     insert,
+    change,
     patch,
     purge,
     /** One change of one of these documents, which it may add to or take from. */

@@ -78,15 +78,28 @@ test('of a small workspace, Postgres is asked alone', async () => {
   expect(asked).toEqual({ mirror: 0, postgres: 1 });
 });
 
-test('for words the mirror is always asked, whatever it costs: pages of one ranking come from one engine', async () => {
-  const options = { size: 'small', takes: { mirror: 5, postgres: 1 } } as const;
-  const { asked, planner } = fakePlanner(async () => PAGE, options);
-  for (let page = 0; page < 20; page++) {
-    const query = { ...QUERY, text: 'report', offset: page * 50 };
-    expect((await planner.search(query)).engine).toBe('meilisearch');
-  }
-  expect(asked).toEqual({ mirror: 20, postgres: 0 });
-});
+test.each([
+  [undefined, 'meilisearch'],
+  ['large', 'meilisearch'],
+  ['medium', 'meilisearch'],
+  ['small', 'postgres'],
+] as const)(
+  'for words, size %p, one engine is always asked, whatever it costs: pages of one ranking come from it',
+  async (size, engine) => {
+    for (const takes of [
+      { mirror: 5, postgres: 1 },
+      { mirror: 1, postgres: 5 },
+    ]) {
+      const options = { takes, ...(size === undefined ? {} : { size }) };
+      const { asked, planner } = fakePlanner(async () => PAGE, options);
+      for (let page = 0; page < 20; page++) {
+        const query = { ...QUERY, text: 'report', offset: page * 50 };
+        expect((await planner.search(query)).engine).toBe(engine);
+      }
+      expect(asked).toEqual({ mirror: 0, postgres: 0, [engine === 'postgres' ? engine : 'mirror']: 20 });
+    }
+  },
+);
 
 test('what it declines or fails at, Postgres answers', async () => {
   expect(await fakePlanner(async () => undefined).search()).toBe('postgres');

@@ -96,7 +96,7 @@ async function plan(
 ): Promise<Node[]> {
   const sql = searchSql;
   const prepared = await createPrepare({ sql, bucket: 'atrium', common })(queryOf(filters, more));
-  const statements = await statementsOf(prepared);
+  const statements = await statementsOf(await prepared.spelt());
   const nodes: Node[] = [];
   for (const statement of statements) {
     const [row] = await sql<{ 'QUERY PLAN': [{ Plan: Node }] }[]>`EXPLAIN (FORMAT JSON) ${statement}`;
@@ -203,7 +203,7 @@ test.each([
     try {
       const query = queryOf(filters, more);
       const prepare = createPrepare({ sql: small, bucket: 'atrium', common, sizeOf: () => size });
-      const prepared = await prepare(query);
+      const prepared = await (await prepare(query)).spelt();
       expect(isLasting(prepared)).toBe(true);
       const { statement } = await small`${wholeStatement(small, prepared).page}`;
       const [row] = await small.unsafe<{ 'QUERY PLAN': [{ Plan: Node }] }[]>(
@@ -227,7 +227,7 @@ test.each([
 
 test('a word and a tag in a medium workspace: how common both are decides, so that the plan is made anew', async () => {
   const prepare = createPrepare({ sql: searchSql, bucket: 'atrium', common, sizeOf: () => 'medium' });
-  const prepared = await prepare(queryOf([['tags', 'any:tag 7']], { text: 'word4711' }));
+  const prepared = await (await prepare(queryOf([['tags', 'any:tag 7']], { text: 'word4711' }))).spelt();
   expect(isLasting(prepared)).toBe(false);
 });
 

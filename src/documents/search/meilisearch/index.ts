@@ -6,6 +6,7 @@ import type { PostgresSearch } from '../postgres/index.ts';
 import type { Keyed, MirrorState } from '../postgres/mirrored.ts';
 import type { Prepared } from '../postgres/prepared.ts';
 import type { SearchPage, SearchQuery } from '../query.ts';
+import { normalise, runsIn } from '../terms.ts';
 import { type Compiled, compile, isIn } from './compile.ts';
 
 /** More changes than this on their way, and Postgres is as fast alone. */
@@ -25,19 +26,24 @@ export function createMeilisearchSearch(deps: {
      * Undefined where the index cannot answer exactly now. Throws when the server is away, slow beyond the signal, or
      * lacks the index.
      */
-    async search(prepared: Prepared, signal: AbortSignal): Promise<SearchPage | undefined> {
-      const { query } = prepared;
-      const compiled = compile(prepared);
+    async search(given: Prepared, signal: AbortSignal): Promise<SearchPage | undefined> {
+      const { query } = given;
+      const compiled = compile(given);
       if (compiled === undefined) return undefined;
-      // 1. One snapshot of the database: which index answers, what it may lack, and what of that is found.
-      const mirror = await postgres.mirrored(prepared, PENDING_MAX);
-      if (mirror === undefined || mirror.longNames) return undefined;
+      // 1. One snapshot of the database: which index answers, what it may lack, and what of that is found, or may be, by its words.
+      let mirror = await postgres.mirrored(given, PENDING_MAX);
+      const spelt = query.text !== undefined && mirror !== undefined && mirror.matching.length > 0;
+      const prepared = spelt ? await given.spelt() : given;
+      if (spelt) mirror = await postgres.mirrored(prepared, PENDING_MAX);
+      if (mirror === undefined || mirror.small || mirror.longNames) return undefined;
       // 2. Everything else, from the server's own snapshot. Each document comes from exactly one of the two.
       const pageOf = query.text === undefined ? orderedPage : rankedPage;
       const found = await pageOf({ query, compiled, mirror, signal });
       if (found === undefined) return undefined;
       // 3. The records as they are now. One that has changed since would not be what was searched for.
-      const documents = await postgres.read(prepared, found.ids);
+      let documents = await postgres.read(prepared, found.ids, mirror);
+      if (documents === undefined && query.text !== undefined && !spelt)
+        documents = await postgres.read(await given.spelt(), found.ids, mirror);
       return documents && { documents, total: found.total };
     },
   };
@@ -71,7 +77,8 @@ export function createMeilisearchSearch(deps: {
     const { results, total } = await indexes.ranked<Row>(
       mirror.indexUid,
       {
-        q: query.text ?? '',
+        // Neither quotes nor signs: they have a meaning of their own there, and the last word is taken for unfinished only at the very end.
+        q: runsIn(normalise(query.text ?? '')).join(' '),
         filter: without(compiled.filter, mirror.pending),
         sort: compiled.sort,
         page: query.offset / query.limit + 1,

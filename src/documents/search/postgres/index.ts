@@ -48,9 +48,11 @@ export function createPostgresSearch(deps: {
   const columns = shownColumns(sql);
   const inTurn = createTurns(slow);
 
-  const search = async (prepared: Prepared): Promise<SearchPage> => {
-    const { place, query, rowTests, selections } = prepared;
+  const search = async (given: Prepared): Promise<SearchPage> => {
+    const { place, query, selections } = given;
     if (selections.length === 0) return { documents: [], total: 0 };
+    const prepared = query.text === undefined ? given : await given.spelt();
+    const { rowTests } = prepared;
     const waits =
       !isBounded(prepared) &&
       (isSlow(prepared) || (sizes.isDistrusted(place) && rowTests.some(({ texts }) => texts)));
@@ -159,7 +161,7 @@ export function createPostgresSearch(deps: {
   };
 
   const prepare = createPrepare({ sql, lastingSql: smallSql, bucket, common, sizeOf: sizes.of });
-  return { prepare, search, ...createMirrored(smallSql) };
+  return { prepare, search, ...createMirrored(smallSql, sizes) };
 }
 
 /** Count and page are two statements; where others wrote in between, what the page shows decides. */

@@ -6,9 +6,11 @@ import { shownColumns } from '../../rows.ts';
 import { ORDER_NAME_BYTES_MAX } from '../meilisearch/document.ts';
 import { INDEX_VERSION } from '../meilisearch/settings.ts';
 import type { SearchQuery } from '../query.ts';
+import { countClasses } from './counting.ts';
 import { all } from './fragments.ts';
 import { KEYS } from './ordering.ts';
 import type { Prepared } from './prepared.ts';
+import type { Sizes } from './sizes.ts';
 import { inBranches, termTests, textsOfRow, within } from './statements.ts';
 
 /** Keys of a document in the query's order: normalised text, milliseconds, bytes. */
@@ -16,12 +18,18 @@ export type Keyed = { id: string; keys: (string | number | null)[] };
 
 export type MirrorState = {
   indexUid: string;
+  /** The last task of the search server after which changes left the outbox. */
+  task: number;
+  /** Of so few documents that Postgres reads all of them. */
+  small: boolean;
   /** By name, and the workspace has some that the mirror holds only the beginning of. */
   longNames: boolean;
   /** Documents whose last change the mirror may lack, and which of them match the query. */
   pending: string[];
   matching: Keyed[];
 };
+
+type Found = ShownDocument[] | undefined;
 
 /** Whether rows `s` and `t` fulfil everything that a query asks for. */
 export const createMatches =
@@ -38,7 +46,7 @@ export const createMatches =
       ...rowTests.map((row) => row.sql),
     ]);
 
-export function createMirrored(sql: Transaction) {
+export function createMirrored(sql: Transaction, sizes: Sizes) {
   const matches = createMatches(sql);
   /** Rows `s` of these ids, and `t` where something is asked of it: whatever else is asked, a lasting plan finds them by their ids. */
   const rows = ({ rowTests }: Prepared, ids: Fragment): Fragment =>
@@ -51,34 +59,45 @@ export function createMirrored(sql: Transaction) {
      * `pendingMax` documents of the workspace wait.
      */
     async mirrored(prepared: Prepared, pendingMax: number): Promise<MirrorState | undefined> {
-      const { query } = prepared;
+      const { query, place, size, selections } = prepared;
       const { workspaceId } = query.viewer;
+      const inClasses = size === undefined ? countClasses(sql, selections) : sql`NULL`;
       const byName = query.order.some(({ attribute }) => attribute === 'name')
         ? sql`EXISTS (SELECT FROM document_search s WHERE s.workspace_id = ${workspaceId}
             AND octet_length(s.name) > ${sql.unsafe(`${ORDER_NAME_BYTES_MAX}`)})`
         : sql`false`;
-      const [row] = await sql<(Omit<MirrorState, 'matching'> & { matching: string[]; keys: unknown[] })[]>`
+      const [row] = await sql<(MirrorState & { inClasses: number | null })[]>`
         WITH pending AS MATERIALIZED (
           SELECT document_id FROM search_outbox WHERE workspace_id = ${workspaceId} LIMIT ${pendingMax + 1}),
         matching AS (
           SELECT s.id, ${keysOf(sql, query)} AS keys
           FROM ${rows(prepared, sql`ARRAY (SELECT document_id FROM pending)`)} WHERE ${matches(prepared)})
-        SELECT mirror.index_uid AS "indexUid",
-          ${byName} AS "longNames",
+        SELECT mirror.index_uid AS "indexUid", mirror.task,
+          ${byName} AS "longNames", ${inClasses}::float8 AS "inClasses",
           ARRAY (SELECT document_id FROM pending) AS pending,
           coalesce((SELECT jsonb_agg(jsonb_build_object('id', id, 'keys', keys)) FROM matching), '[]') AS matching
         FROM search_mirror mirror WHERE mirror.ready AND mirror.version = ${INDEX_VERSION}`;
       if (row === undefined || row.pending.length > pendingMax) return undefined;
-      return { ...row, matching: row.matching as unknown as Keyed[] };
+      if (row.inClasses !== null) sizes.learn(place, row.inClasses);
+      return { ...row, small: sizes.of(place) === 'small' };
     },
 
-    /** The records, in the order given; undefined when one of them has ceased to match the query. */
-    async read(prepared: Prepared, ids: readonly string[]): Promise<ShownDocument[] | undefined> {
+    /**
+     * The records, in the order given; undefined when one of them has ceased to match the query. Where words are not `spelt`, also when one has
+     * changed since `state`, or may have: what has changed waits in the outbox until a later task is done.
+     */
+    async read(prepared: Prepared, ids: readonly string[], state: MirrorState): Promise<Found> {
       if (ids.length === 0) return [];
+      const { indexUid, task } = state;
+      const unchanged =
+        prepared.query.text === undefined || prepared.text !== undefined
+          ? sql`true`
+          : sql`NOT EXISTS (SELECT FROM search_outbox WHERE document_id = s.id)
+              AND EXISTS (SELECT FROM search_mirror WHERE index_uid = ${indexUid} AND task = ${task})`;
       const documents = await sql<ShownDocument[]>`
         SELECT ${shownColumns(sql)} FROM (
           SELECT s.id AS found FROM ${rows(prepared, sql`${ids as string[]}::uuid[]`)}
-          WHERE ${matches(prepared)} OFFSET 0) page
+          WHERE ${matches(prepared)} AND ${unchanged} OFFSET 0) page
         JOIN documents d ON d.id = page.found`;
       const byId = new Map(documents.map((document) => [document.id, document]));
       const inOrder = ids.map((id) => byId.get(id));

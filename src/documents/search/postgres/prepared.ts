@@ -24,9 +24,12 @@ export type Prepared = {
   /** Disjoint; what the viewer may find is what they hold together. */
   selections: Selection[];
   ordering: Ordering;
+  /** Undefined without words, and until they are `spelt`. */
   text: TextSearch | undefined;
   /** Words are looked for in rows that terms find. */
   amongTerms: boolean;
+  /** With the words of the query, and those that they may have been meant to be, which are looked up once: a mirror seldom needs them. */
+  spelt: () => Promise<Prepared>;
 };
 
 /** Words that a piece of text is looked for by; a workspace is read sooner than more of them, a small one sooner than they are asked for. */
@@ -71,33 +74,38 @@ export function createPrepare(deps: {
     const branches = branchesOf(query);
     const place = `${[...new Set(branches.map((branch) => branch.class))]} ${workspaceId}`;
     const size = sizeOf(place);
-    // A plan does not know the words that are asked for; with others beside it, it may have to wait for a large vocabulary.
-    const speller = size === 'small' || size === 'medium' ? lastingSql : sql;
-    const text = query.text === undefined ? undefined : await understand(workspaceId, query.text, speller);
     const vocabulary = await findHoldingWords(sql, query.predicates, HOLDING_MAX[size ?? 'large']);
     const conditions = toConditions(workspaceId, query.predicates, vocabulary);
     const { required, excluded, from, until } = conditions;
     const context = { sql, workspaceId, bucket, vocabulary };
-    const rowTests = conditions.rest.map((predicate) => toRowTest(context, predicate));
-    const test = rowTests.length === 0 ? undefined : all(sql, rowTests.map(toSql));
-    const texts = rowTests.some((row) => row.texts) ? allTexts(sql) : undefined;
+    const ownTests = conditions.rest.map((predicate) => toRowTest(context, predicate));
+    const test = ownTests.length === 0 ? undefined : all(sql, ownTests.map(toSql));
+    const texts = ownTests.some((row) => row.texts) ? allTexts(sql) : undefined;
     const isText = (test ?? from ?? until) === undefined && required.length + excluded.length === 0;
-    const amongTerms = text !== undefined && required.length > 0;
-    const byKey = amongTerms && size === 'small';
-    const selections = branches.map((branch) => ({
-      workspaceId,
-      from,
-      until,
-      test,
-      branch,
-      texts: text === undefined ? texts : ranked(sql, text, isText && branch.required === undefined, byKey),
-      required: branch.required === undefined ? required : [[branch.required], ...required],
-      excluded: branch.excluded === undefined ? excluded : [...new Set([branch.excluded, ...excluded])],
-      narrow: branch.required !== undefined && !common.areAll([[branch.required]]),
-    }));
-    if (text !== undefined) rowTests.push({ sql: text.matches, texts: true, slow: false });
-    const ordering = toOrdering(sql, query.order, text !== undefined);
-    return { query, place, size, conditions, rowTests, selections, ordering, text, amongTerms };
+    // A plan does not know the words that are asked for; with others beside it, it may have to wait for a large vocabulary.
+    const speller = size === 'small' || size === 'medium' ? lastingSql : sql;
+    let spelling: Promise<Prepared> | undefined;
+    const spelt = () => (spelling ??= understand(workspaceId, query.text ?? '', speller).then(withText));
+    const withText = (text?: TextSearch): Prepared => {
+      const amongTerms = text !== undefined && required.length > 0;
+      const byKey = amongTerms && size === 'small';
+      const selections = branches.map((branch) => ({
+        workspaceId,
+        from,
+        until,
+        test,
+        branch,
+        texts: text === undefined ? texts : ranked(sql, text, isText && branch.required === undefined, byKey),
+        required: branch.required === undefined ? required : [[branch.required], ...required],
+        excluded: branch.excluded === undefined ? excluded : [...new Set([branch.excluded, ...excluded])],
+        narrow: branch.required !== undefined && !common.areAll([[branch.required]]),
+      }));
+      const wordTests = text === undefined ? [] : [{ sql: text.matches, texts: true, slow: false }];
+      const rowTests = [...ownTests, ...wordTests];
+      const ordering = toOrdering(sql, query.order, text !== undefined);
+      return { query, place, size, conditions, rowTests, selections, ordering, text, amongTerms, spelt };
+    };
+    return withText();
   };
 }
 
