@@ -88,12 +88,11 @@ export function createMirrored(sql: Transaction, sizes: Sizes) {
      */
     async read(prepared: Prepared, ids: readonly string[], state: MirrorState): Promise<Found> {
       if (ids.length === 0) return [];
-      const { indexUid, task } = state;
       const unchanged =
         prepared.query.text === undefined || prepared.text !== undefined
           ? sql`true`
           : sql`NOT EXISTS (SELECT FROM search_outbox WHERE document_id = s.id)
-              AND EXISTS (SELECT FROM search_mirror WHERE index_uid = ${indexUid} AND task = ${task})`;
+              AND EXISTS (SELECT FROM search_mirror WHERE index_uid = ${state.indexUid} AND task = ${state.task})`;
       const documents = await sql<ShownDocument[]>`
         SELECT ${shownColumns(sql)} FROM (
           SELECT s.id AS found FROM ${rows(prepared, sql`${ids as string[]}::uuid[]`)}
