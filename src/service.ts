@@ -144,7 +144,8 @@ export async function startService(
   };
   let first: FirstKey;
   try {
-    await lifecycle.start();
+    // Each request looks up its key first, and making a connection for that may take a busy machine longer than it waits.
+    await Promise.all([lifecycle.start(), lookUpSql`select 1`]);
     // Nothing is ready before the key that was asked for is: the first request may come with it.
     first = await keepFirstKey(config, areas.bootstrap);
     await beforeListening?.();

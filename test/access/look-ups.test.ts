@@ -38,3 +38,11 @@ test('a key is checked while changes of keys wait', async () => {
   await Promise.all(changes);
   await client.end({ timeout: 1 });
 });
+
+test('the first request finds a connection, which a busy machine may take long to make', async () => {
+  await using database = await testDatabase();
+  await using _service = await startService({ environment: { DATABASE_URL: database.url } });
+  const connections = await database.sql`
+    select from pg_stat_activity where datname = current_database() and application_name = 'atrium-look-ups'`;
+  expect(connections).toHaveLength(1);
+});
