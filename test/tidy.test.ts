@@ -187,7 +187,7 @@ test('the server stays within its alarm lengths', () => {
   expect(linesOf('src/config.ts')).toBeLessThanOrEqual(200);
   expect(linesOf('src/chat/')).toBeLessThanOrEqual(3876);
   expect(linesOf('src/usage/')).toBeLessThanOrEqual(4240);
-  expect(linesOf('src/gateway/')).toBeLessThanOrEqual(9100);
+  expect(linesOf('src/gateway/')).toBeLessThanOrEqual(9095);
   expect(linesOf('src/')).toBeLessThanOrEqual(64_767);
   expect(linesOf('src/console/')).toBeLessThanOrEqual(440);
   expect(linesOf('src/compute/')).toBeLessThanOrEqual(344);

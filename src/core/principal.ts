@@ -19,6 +19,11 @@ export type KeyLimits = {
   budget_per_month?: number;
 };
 
+export const isLimited = (limits: KeyLimits): boolean =>
+  limits.requests_per_minute !== undefined ||
+  limits.tokens_per_minute !== undefined ||
+  limits.budget_per_month !== undefined;
+
 /** The remainder of each limit, in its unit, and when all of it is available again; null where there is no limit. */
 export type RemainingLimits = Record<keyof KeyLimits, { remaining: number; resets_at: string } | null>;
 

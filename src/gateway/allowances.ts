@@ -4,7 +4,7 @@
 
 import type { Job } from '../core/lifecycle.ts';
 import type { Logger } from '../core/logger.ts';
-import type { KeyLimits, RemainingLimits } from '../core/principal.ts';
+import { isLimited, type KeyLimits, type RemainingLimits } from '../core/principal.ts';
 import {
   type Allowance,
   admit,
@@ -46,11 +46,6 @@ export type Allowances = {
 };
 
 export const NOTHING_USED: Settled = { tokens: 0, completionTokens: 0, cost: 0 };
-
-const isUnlimited = (limits: KeyLimits): boolean =>
-  limits.requests_per_minute === undefined &&
-  limits.tokens_per_minute === undefined &&
-  limits.budget_per_month === undefined;
 
 const NO_HEADERS: Record<string, string> = {};
 const UNLIMITED: Reservation = { headers: () => NO_HEADERS, settle: () => undefined };
@@ -101,7 +96,7 @@ export function createAllowances(deps: {
   return {
     async remaining(caller, at) {
       const { limits } = caller;
-      if (isUnlimited(limits)) return UNTOUCHED;
+      if (!isLimited(limits)) return UNTOUCHED;
       const nowMs = now();
       const allowance = find(caller, nowMs);
       if (nowMs >= allowance.freshUntilMs) await sharing.refresh(allowance, nowMs);
@@ -109,7 +104,7 @@ export function createAllowances(deps: {
     },
     reserve(caller, estimate) {
       const { limits } = caller;
-      if (isUnlimited(limits)) return UNLIMITED;
+      if (!isLimited(limits)) return UNLIMITED;
       const nowMs = now();
       const allowance = find(caller, nowMs);
       if (nowMs < allowance.freshUntilMs) return begin(allowance, limits, estimate);

@@ -5,6 +5,7 @@ import { OpenAiRefusal } from '../http/openai-error.ts';
 import type { UpstreamSpec } from './catalogue/model.ts';
 import { type EventBlocks, parseEvents, splitEvents } from './events.ts';
 import { ANSWER_BYTES_MAX, ERROR_BYTES_MAX } from './limits.ts';
+import type { SpokenAnswer } from './model-call.ts';
 import { redactValue } from './redaction.ts';
 import { passedHeaders } from './upstream-request.ts';
 import { checkAnswer, type Usage } from './usage.ts';
@@ -36,7 +37,7 @@ export type StreamAnswer = {
   onExpired?(listener: () => void): void;
 };
 
-export type Answer = WholeAnswer | StreamAnswer;
+export type Answer = WholeAnswer | StreamAnswer | SpokenAnswer;
 
 /** The attempts that may follow a failure: the same target again, only others, or none. */
 export type NextTry = 'same' | 'others' | 'none';
@@ -92,13 +93,7 @@ export function refuseError(block: Uint8Array, spec: UpstreamSpec): void {
   const found = findError(block, spec);
   // Comments before it are no part of an answer.
   if (found === undefined || parseEvents(found.before).length > 0) return;
-  const answer: WholeAnswer = {
-    kind: 'whole',
-    status: 502,
-    headers: {},
-    usage: undefined,
-    bytes: Buffer.from(JSON.stringify({ error: found.error })),
-  };
+  const answer = toErrorAnswer(502, {}, found.error);
   throw new AttemptFailure(failed('The upstream failed'), { next: 'same', answer });
 }
 
@@ -178,14 +173,8 @@ export function toRefusal(
     });
   }
   const headers = { ...passedHeaders(response.headers, spec), 'content-type': 'application/json' };
-  const body = { error: error ?? { ...EMPTY_ERROR, message: `The upstream answered ${status}` } };
-  const answer: WholeAnswer = {
-    kind: 'whole',
-    status,
-    headers,
-    bytes: Buffer.from(JSON.stringify(body)),
-    usage: undefined,
-  };
+  const shown = error ?? { ...EMPTY_ERROR, message: `The upstream answered ${status}` };
+  const answer = toErrorAnswer(status, headers, shown);
   if (!retried) return answer;
   return new AttemptFailure(failed(`The upstream answered ${status}`), {
     next: 'same',
@@ -195,6 +184,14 @@ export function toRefusal(
     unwell: status >= 500,
   });
 }
+
+const toErrorAnswer = (status: number, headers: Record<string, string>, error: object): WholeAnswer => ({
+  kind: 'whole',
+  status,
+  headers,
+  bytes: Buffer.from(JSON.stringify({ error })),
+  usage: undefined,
+});
 
 /** The upstream's error with its four members, and without its own key and address. */
 function readError(bytes: Uint8Array, status: number, { spec, explain }: Protocol): object | undefined {

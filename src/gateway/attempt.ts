@@ -14,12 +14,12 @@ import {
   toWholeAnswer,
   type WholeAnswer,
 } from './answer.ts';
+import { noteLatency } from './balance.ts';
 import { noteStatus, startAttemptSpan } from './call-span.ts';
 import type { ConnectProbe } from './connect-probe.ts';
 import { type EventBlocks, nextSaying, readEventBlocks, startingWith } from './events.ts';
 import { FAILED_LATENCY_MS, KEEP_ALIVE_MS, REACHED_LATELY_MS } from './limits.ts';
 import type { Call } from './model-call.ts';
-import { noteLatency } from './plan.ts';
 import type { Target, Upstream } from './targets.ts';
 import { createReaderTime, type Phase, TIMED_OUT, toTimedOut } from './time-outs.ts';
 import { translateBlocks, translateWhole } from './translate.ts';
@@ -46,7 +46,9 @@ export async function attempt(
     const response = await run.send(rendered instanceof Promise ? await rendered : rendered);
     if (run.noteResponse(response) && call.request.stream && isEventStream(response))
       return await run.beginStream(response);
-    return run.understand(response, await run.readWhole(response));
+    const answer = run.toAnswer(response, await run.readWhole(response));
+    run.end('ok');
+    return answer;
   } catch (error) {
     const explained = run.explain(error);
     if (explained instanceof AttemptFailure) run.noteFailure();
@@ -66,7 +68,6 @@ class Run {
   private readonly deadline;
   private readonly onAbort = (): void => this.controller.abort(this.call.signal.reason);
   private phase: Phase = 'first_byte';
-  private readonly readerTime;
   private expired: Phase | undefined;
   private unwatch: (() => void) | undefined;
   private streams = false;
@@ -79,7 +80,6 @@ class Run {
     this.upstream = upstream;
     this.call = call;
     this.deps = deps;
-    this.readerTime = createReaderTime(upstream.spec.timeoutsMs.reader);
     this.deadline = deps.deadlines.create(() => this.expire(this.phase));
     target.running += 1;
     target.circuit.begin();
@@ -104,11 +104,6 @@ class Run {
     const leftMs = this.upstream.spec.timeoutsMs.total - (performance.now() - this.startedAtMs);
     this.phase = leftMs < withinMs ? 'total' : phase;
     this.deadline.set(Math.min(leftMs, withinMs));
-  }
-
-  /** An event has come, and the caller is to take it. */
-  private rest(): void {
-    this.await('reader', this.readerTime.begin(performance.now()));
   }
 
   /** Asks the upstream, from when on the time-outs run. */
@@ -137,14 +132,8 @@ class Run {
     return readWhole(response, () => this.awaitNext('idle'));
   }
 
-  /** The whole answer; ends the attempt. */
-  understand(response: Response, bytes: Uint8Array): WholeAnswer {
-    const answer = this.toAnswer(response, bytes);
-    this.end('ok');
-    return answer;
-  }
-
-  private toAnswer(response: Response, bytes: Uint8Array): WholeAnswer {
+  /** The whole answer. */
+  toAnswer(response: Response, bytes: Uint8Array): WholeAnswer {
     const { spec, adapter } = this.upstream;
     const { translation } = adapter;
     if (!response.ok) {
@@ -160,6 +149,8 @@ class Run {
   /** Waits for the first event, so that an upstream that fails before it can be replaced; bounded by the time-out. */
   async beginStream(response: Response): Promise<StreamAnswer> {
     const blocks = this.blocks(response);
+    const readerTime = createReaderTime(this.upstream.spec.timeoutsMs.reader);
+    const rest = (): void => this.await('reader', readerTime.begin(performance.now()));
     // Comments are no first byte; once the client hears of the wait, they are signs of life.
     const coming = nextSaying(blocks, () => {
       if (this.streams) this.awaitNext('idle');
@@ -176,7 +167,7 @@ class Run {
     if (first === undefined) throw nonsense(new Error('an empty stream'));
     if (first !== 'silent') refuseError(first, this.upstream.spec);
     if (first === 'silent') this.awaitNext('total');
-    else this.rest();
+    else rest();
     this.streams = true;
     return {
       kind: 'stream',
@@ -185,10 +176,10 @@ class Run {
       blocks: first === 'silent' ? startingWith(coming, blocks) : blocks,
       settle: (outcome) => this.end(outcome),
       touch: () => {
-        this.readerTime.end(performance.now());
+        readerTime.end(performance.now());
         this.awaitNext('idle');
       },
-      rest: () => this.rest(),
+      rest,
       expired: () => toTimedOut(this.expired),
       onExpired: (listener) => {
         this.tellExpired = listener;

@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache';
 import { isRawNumber, type Json, type JsonObject, parseJson, parseJsonAsWritten } from '../core/json.ts';
 import { abortable, within } from '../core/wait.ts';
 import { fromChunks, toChunks } from './chunks.ts';
-import { type EventStream, streamOf } from './events.ts';
+import { streamOf, whenOver } from './events.ts';
 import { CACHE_BYTES_MAX, CACHED_ANSWER_BYTES_MAX, SHARED_WAIT_MS_MAX } from './limits.ts';
 import type { ModelCall, Served } from './model-call.ts';
 import { asksForUsage, readMember } from './request.ts';
@@ -94,26 +94,6 @@ function collectInto(keep: (answer: Uint8Array) => void): (block: Uint8Array) =>
     if (whole !== undefined) keep(Buffer.from(JSON.stringify(whole)));
   };
 }
-
-/** The same stream; `done` is called when it has ended, however it ended. */
-const whenOver =
-  (stream: EventStream, done: () => void): EventStream =>
-  ({ send, close }) => {
-    const { pull, cancel } = stream({
-      send,
-      close() {
-        done();
-        close();
-      },
-    });
-    return {
-      pull,
-      cancel() {
-        done();
-        cancel();
-      },
-    };
-  };
 
 function toServed(bytes: Uint8Array, { request }: ModelCall, limits: Record<string, string>): Served {
   if (!request.stream)

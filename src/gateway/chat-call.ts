@@ -14,7 +14,7 @@ export type ChatCall = {
   signal: AbortSignal;
 };
 
-export type ChatUsage = { promptTokens: number; completionTokens: number; totalTokens: number };
+type ChatUsage = { promptTokens: number; completionTokens: number };
 
 /** Any number of deltas, then one end. */
 export type ChatPart =

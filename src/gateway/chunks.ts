@@ -1,7 +1,18 @@
 // A whole answer as a stream, and a stream as a whole answer: for answers that are kept.
 
 import { isObject, type Json, type JsonObject, parseJson } from '../core/json.ts';
-import { DONE, parseEvents, toEvent } from './events.ts';
+import { nonsense } from './answer.ts';
+import { DONE, type EventStream, parseEvents, streamOf, toEvent } from './events.ts';
+import { parseWhole } from './request.ts';
+
+/** A whole answer as a stream. Throws 502 for one that is not JSON: of large answers only the ends have been looked at. */
+export async function toStream(answer: Uint8Array, includeUsage: boolean): Promise<EventStream> {
+  try {
+    return streamOf(toChunks(await parseWhole({ bytes: answer }), includeUsage));
+  } catch (error) {
+    throw nonsense(error).refusal;
+  }
+}
 
 /** The events of a completion as if it was streamed, including `[DONE]`. Invalid choices are omitted. */
 export function toChunks(answer: JsonObject, includeUsage: boolean): string[] {

@@ -8,22 +8,20 @@ export type ConnectProbe = {
   watch(upstream: Upstream, onUnreachable: () => void): () => void;
 };
 
-type Trial = { waiting: Set<() => void> };
-
 /** `direct`: false if a proxy is configured; then no connection is tried, and no target counts as unreachable. */
 export function createConnectProbe(direct = true): ConnectProbe {
-  const trials = new Map<Upstream, Trial>();
+  const trials = new Map<Upstream, Set<() => void>>();
 
-  const begin = (upstream: Upstream): Trial => {
-    const trial: Trial = { waiting: new Set() };
-    trials.set(upstream, trial);
+  const begin = (upstream: Upstream): Set<() => void> => {
+    const waiting = new Set<() => void>();
+    trials.set(upstream, waiting);
     const { baseUrl, timeoutsMs } = upstream.spec;
     const { hostname, port, protocol } = new URL(baseUrl);
     const end = (unreachable: boolean): void => {
       clearTimeout(timer);
-      if (trials.get(upstream) !== trial) return;
+      if (trials.get(upstream) !== waiting) return;
       trials.delete(upstream);
-      if (unreachable) for (const tell of trial.waiting) tell();
+      if (unreachable) for (const tell of waiting) tell();
     };
     const timer = setTimeout(() => end(true), timeoutsMs.connect);
     // The request itself reports every other error.
@@ -39,13 +37,13 @@ export function createConnectProbe(direct = true): ConnectProbe {
         error: () => end(false),
       },
     }).catch(() => end(false));
-    return trial;
+    return waiting;
   };
 
   return {
     watch(upstream, onUnreachable) {
       if (!direct) return () => undefined;
-      const { waiting } = trials.get(upstream) ?? begin(upstream);
+      const waiting = trials.get(upstream) ?? begin(upstream);
       waiting.add(onUnreachable);
       return () => waiting.delete(onUnreachable);
     },

@@ -19,7 +19,7 @@ export function estimateUse(
   const usage = { promptTokens, completionTokens, estimated: true };
   return {
     tokens: promptTokens + completionTokens,
-    cost: Math.max(0, ...models.map(({ price }) => toCost(price, usage))),
+    cost: Math.max(0, ...models.map(({ price }) => (price === undefined ? 0 : toCost(price, usage)))),
   };
 }
 

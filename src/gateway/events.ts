@@ -1,8 +1,7 @@
 // Server-sent events as blocks of whole events: no block ends inside an event.
 // https://html.spec.whatwg.org/multipage/server-sent-events.html
 
-import { nextTimeSlice } from '../core/time-slices.ts';
-import { EVENT_BYTES_MAX, STREAM_BLOCK_UNITS } from './limits.ts';
+import { EVENT_BYTES_MAX } from './limits.ts';
 
 export type EventBlocks = {
   /** One or more whole events; undefined at the end. Rejects when the upstream fails, also within an event. */
@@ -31,6 +30,26 @@ export const streamOf =
         else send(Buffer.from(value));
       },
       cancel: () => undefined,
+    };
+  };
+
+/** The same stream; `onOver` is called when it has ended or is cancelled. */
+export const whenOver =
+  (stream: EventStream, onOver: () => void = () => undefined): EventStream =>
+  ({ send, close }) => {
+    const flow = stream({
+      send,
+      close() {
+        onOver();
+        close();
+      },
+    });
+    return {
+      pull: () => flow.pull(),
+      cancel() {
+        onOver();
+        flow.cancel();
+      },
     };
   };
 
@@ -145,31 +164,6 @@ export function startingWith(coming: Promise<Uint8Array | undefined>, blocks: Ev
       return next;
     },
     cancel: blocks.cancel,
-  };
-}
-
-/**
- * Events that are made as they are read, a block in each time slice, so that a long stream does not delay other requests.
- * Cancelling ends the iteration.
- */
-export function blocksOf(events: Iterable<string>): EventBlocks {
-  const left = events[Symbol.iterator]();
-  let begun = false;
-  return {
-    async next() {
-      if (begun) await nextTimeSlice();
-      begun = true;
-      let text = '';
-      while (text.length < STREAM_BLOCK_UNITS) {
-        const { value, done } = left.next();
-        if (done === true) break;
-        text += value;
-      }
-      return text === '' ? undefined : Buffer.from(text);
-    },
-    cancel: () => {
-      left.return?.();
-    },
   };
 }
 

@@ -1,4 +1,5 @@
-// The only loop: attempts in order until one answers. Nothing is tried again once a byte has gone to the client.
+// The attempts of a request: their order, and the only loop over them, until one answers. Nothing is tried again once a byte has gone
+// to the client.
 
 import type { CancelSignal } from '../core/cancellation.ts';
 import { sleep } from '../core/wait.ts';
@@ -6,15 +7,16 @@ import { OpenAiRefusal } from '../http/openai-error.ts';
 import { type Answer, AttemptFailure, type StreamAnswer, type WholeAnswer } from './answer.ts';
 import { type AttemptDeps, attempt } from './attempt.ts';
 import type { FailedAttempt, LogFailedAttempt } from './attempt-log.ts';
+import { type BalanceOptions, order } from './balance.ts';
 import { BACKOFF_BASE_MS, BACKOFF_MS_MAX, REST_MS_MAX, RETRY_AFTER_MS_MAX } from './limits.ts';
 import type { AnswerLocally } from './local/answer.ts';
 import type { Call } from './model-call.ts';
-import { type Attempt, planAttempts } from './plan.ts';
-import type { Catalogue, Model, Target, TargetFailure } from './targets.ts';
+import type { Model, Target, TargetFailure } from './targets.ts';
+
+export type Attempt = { model: Model; target: Target };
 
 /** The request of one call. */
 export type Execution = {
-  readonly catalogue: Catalogue;
   readonly model: Model;
   /** The last attempt, which has answered or failed. */
   last: Attempt | undefined;
@@ -51,8 +53,7 @@ export function createExecute(deps: ExecuteDeps): Execute {
     let failure: AttemptFailure | OpenAiRefusal | undefined;
     let number = 0;
     let failed: Map<Target, Failed> | undefined;
-    const { catalogue, model } = execution;
-    for (const next of planAttempts(catalogue, model, { nowMs: performance.now(), random })) {
+    for (const next of planAttempts(execution.model, { nowMs: performance.now(), random })) {
       const { target } = next;
       const earlier = failed?.get(target);
       if (earlier !== undefined && !(await mayRetry(earlier, call.signal, random))) continue;
@@ -82,6 +83,39 @@ export function createExecute(deps: ExecuteDeps): Execute {
     return giveUp(failure);
   };
 }
+
+/**
+ * Attempts in order: the model's targets, then those of its fallbacks. Targets that fail or are in a cooldown come
+ * last, and are tried once only: a last attempt is better than none. The execution stops at the first answer.
+ */
+export function planAttempts(model: Model, options: BalanceOptions): readonly Attempt[] {
+  const [only] = model.targets;
+  if (only !== undefined && model.targets.length === 1 && model.fallbacks.length === 0) {
+    const { target } = only;
+    return Array<Attempt>(isFit(target, options.nowMs) ? triesOf(target) : 1).fill({ model, target });
+  }
+  const attempts: Attempt[] = [];
+  const unfit: Attempt[] = [];
+  for (const each of model.candidates) {
+    const targets = order(each, options);
+    const fit = targets.filter((target) => isFit(target, options.nowMs));
+    const tries = Math.max(0, ...fit.map(triesOf));
+    // Each target is tried once before any is retried, and none more often than its retries permit.
+    let left = Math.max(tries, fit.length);
+    for (let round = 0; round < tries; round++) {
+      for (const target of fit) {
+        if (triesOf(target) > round && left-- > 0) attempts.push({ model: each, target });
+      }
+    }
+    for (const target of targets) if (!fit.includes(target)) unfit.push({ model: each, target });
+  }
+  return [...attempts, ...unfit];
+}
+
+const triesOf = ({ upstream }: Target): number => 1 + (upstream?.spec.retries ?? 0);
+
+const isFit = ({ circuit, cooldownUntilMs }: Target, nowMs: number): boolean =>
+  circuit.allows() && cooldownUntilMs <= nowMs;
 
 /** The same stream; a failure in the middle of it is noted as one of its attempt. */
 const reporting = (

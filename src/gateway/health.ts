@@ -4,7 +4,7 @@ import { counter, gauge, type Histogram, histogram, type Metric } from '../http/
 import type { ReadinessCheck } from '../http/readiness.ts';
 import type { Ledger } from './accounting/ledger.ts';
 import type { AnswerCache } from './cache.ts';
-import type { CatalogueKeeper } from './catalogue/reload.ts';
+import type { CatalogueKeeper } from './catalogue/current.ts';
 import type { AttemptCounts } from './execute.ts';
 import type { Target } from './targets.ts';
 

@@ -14,7 +14,7 @@ import { createLedger } from './accounting/ledger.ts';
 import { createAllowances } from './allowances.ts';
 import { createAttemptLog } from './attempt-log.ts';
 import { createAnswerCache } from './cache.ts';
-import { type CatalogueSource, createCatalogue } from './catalogue/reload.ts';
+import { type CatalogueSource, createCatalogue } from './catalogue/current.ts';
 import type { StreamChat } from './chat-call.ts';
 import { createConnectProbe } from './connect-probe.ts';
 import { createServeEmbeddings } from './endpoints/embeddings.ts';
@@ -37,7 +37,7 @@ import { createStreamChat } from './stream-chat.ts';
 import { createTargets, toChoices } from './targets.ts';
 
 export { MODEL_USAGE_PROJECTION } from './accounting/projection.ts';
-export { checkModels } from './catalogue/reload.ts';
+export { checkModels } from './catalogue/current.ts';
 export { toSource } from './catalogue/source.ts';
 
 export type GatewayDeps = {
@@ -116,7 +116,7 @@ export function createGateway(deps: GatewayDeps): Area & {
       modelsStateRoute(createModelsState({ catalogue, targets: targets.all, attempts, clock })),
       ...createModelUsageAdministration({ sql, describeKeys: deps.describeKeys, clock }),
     ],
-    streamChat: createStreamChat({ serve, catalogue: current }),
+    streamChat: createStreamChat({ serve, catalogue: current, onInterrupt }),
     embeddings: createModelEmbeddings({ embeddings, embed, catalogue: current }),
     remaining: (principal) => allowances.remaining(principal, clock.now()),
     reload: catalogue.reload,

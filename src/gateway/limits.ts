@@ -31,6 +31,7 @@ export const TIMEOUT_DEFAULTS_MS = {
   first_byte: 60_000,
   idle: 60_000,
   total: 600_000,
+  /** How long the caller may keep a stream waiting in all. */
   reader: 120_000,
 };
 export const RETRIES_DEFAULT = 2;

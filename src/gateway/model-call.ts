@@ -3,23 +3,28 @@
 import type { CancelSignal } from '../core/cancellation.ts';
 import type { Principal } from '../core/principal.ts';
 import type { TraceContext } from '../core/trace-context.ts';
+import type { Outcome } from './accounting/sums.ts';
 import type { Endpoint } from './adapters/adapter.ts';
 import type { Reservation } from './allowances.ts';
+import type { ChatMessage } from './chat-call.ts';
 import type { EventStream } from './events.ts';
 import type { GatewayRequest } from './request.ts';
+import type { Usage } from './usage.ts';
 
 export type Caller = Pick<Principal, 'workspaceId' | 'email' | 'keyId' | 'limits'>;
 
 export type ModelCall = {
   endpoint: Endpoint;
   request: GatewayRequest;
+  /** Those of a caller that takes an answer in parts: a built-in model needs no more, and writes nothing. */
+  messages?: readonly ChatMessage[] | undefined;
   caller: Caller;
   /** Headers of the caller that upstreams know. */
-  headers: Record<string, string> | undefined;
+  headers?: Record<string, string> | undefined;
   /** The request may reach an upstream at most once, whatever the outcome. */
-  atMostOnce: boolean;
+  atMostOnce?: boolean;
   /** A later part of a request that has been counted. */
-  continues: boolean;
+  continues?: boolean;
   /** For a part: the reservation of the whole. Absent: the call makes its own reservation. */
   reservation?: Reservation;
   /** As the access log has it; absent for requests of other areas. */
@@ -41,3 +46,28 @@ export type Call = ModelCall & {
 export type Served =
   | { kind: 'whole'; status: number; headers: Record<string, string>; bytes: Uint8Array; model?: string }
   | { kind: 'stream'; headers: Record<string, string>; body: EventStream };
+
+/** A call whose answer may be spoken. */
+export type Conversation = ModelCall & Required<Pick<ModelCall, 'messages'>>;
+
+/** The answer of a built-in model to a conversation. */
+export type SpokenAnswer = {
+  kind: 'spoken';
+  model: string;
+  tokens: Iterable<string>;
+  finishReason: string;
+  usage: Usage;
+};
+
+/** It is to be ended once, before its last part is given. */
+export type Spoken = SpokenAnswer & { startedAtMs: number; end(ended: Ended): void };
+
+export type Ended = {
+  outcome: Outcome;
+  /** Undefined where the model does not tell: then it is estimated. */
+  usage: Usage | undefined;
+  /** Estimated tokens of the answer. */
+  tokens?: number;
+  /** From the request to the first event of a stream. */
+  firstEventMs?: number | undefined;
+};

@@ -17,17 +17,10 @@ import {
   toEvent,
 } from './events.ts';
 import { KEEP_ALIVE_MS } from './limits.ts';
+import type { Ended } from './model-call.ts';
 import { readUsageBlock, type Usage } from './usage.ts';
 
-export type StreamOutcome = 'ok' | 'failed' | 'cancelled';
-
-export type StreamEnd = {
-  outcome: StreamOutcome;
-  /** Reported by the upstream, else estimated from the forwarded events. */
-  usage: Usage;
-  /** Milliseconds from the request to the first event. */
-  firstEventMs: number | undefined;
-};
+type StreamOutcome = 'ok' | 'failed' | 'cancelled';
 
 export type PumpOptions = {
   answer: StreamAnswer;
@@ -38,13 +31,11 @@ export type PumpOptions = {
   hidesUsage: boolean;
   /** Streams of this kind end without a mark. */
   endsPlainly: boolean;
-  /** Where the upstream does not tell. */
-  estimatePrompt(): number;
   startedAtMs: number;
   signal: CancelSignal;
   onInterrupt: OnInterrupt;
   /** Called once, before the last byte is sent. */
-  onEnd(end: StreamEnd): void;
+  onEnd(end: Ended): void;
   /** Called with the statistics of the forwarded events, including the usage. */
   onBlock?: ((block: Uint8Array) => void) | undefined;
 };
@@ -152,12 +143,8 @@ class Pump {
     this.forget();
     this.options.signal.removeEventListener('abort', this.onAbort);
     this.answer.settle(outcome === 'cancelled' ? 'left' : outcome, failure);
-    const usage = this.usage ?? {
-      promptTokens: this.options.estimatePrompt(),
-      completionTokens: this.events,
-      estimated: true,
-    };
-    this.options.onEnd({ outcome, usage, firstEventMs: this.firstEventMs });
+    const { usage, events: tokens, firstEventMs } = this;
+    this.options.onEnd({ outcome, usage, tokens, firstEventMs });
   }
 
   /** Records the forwarded events; returns the client's part of them, and the outcome if it is the last. */

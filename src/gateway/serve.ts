@@ -2,30 +2,30 @@
 
 import type { Deadlines } from '../core/deadlines.ts';
 import type { OnInterrupt } from '../core/interruption.ts';
-import type { JsonObject } from '../core/json.ts';
+import { isLimited } from '../core/principal.ts';
 import { errorTypeOf, inTrace, isTraced } from '../core/tracing.ts';
 import type { Histogram } from '../http/metrics.ts';
 import { OpenAiRefusal, withHeaders } from '../http/openai-error.ts';
-import type { Outcome } from './accounting/account.ts';
 import type { Ledger } from './accounting/ledger.ts';
-import type { Settled } from './allowance.ts';
+import type { Endpoint } from './adapters/adapter.ts';
+import type { Estimate } from './allowance.ts';
 import { type Allowances, NOTHING_USED, type Reservation } from './allowances.ts';
-import { type Answer, nonsense, type WholeAnswer } from './answer.ts';
+import type { Answer, WholeAnswer } from './answer.ts';
 import type { AnswerCache } from './cache.ts';
 import { type CallSpan, startCallSpan } from './call-span.ts';
-import { toChunks } from './chunks.ts';
+import { findModel } from './catalogue/current.ts';
+import { toStream } from './chunks.ts';
 import { estimateUse } from './estimate.ts';
-import { streamOf } from './events.ts';
-import type { Execute, Execution } from './execute.ts';
-import type { ModelCall, Served } from './model-call.ts';
-import { type Attempt, findModel, withFallbacks } from './plan.ts';
+import type { Attempt, Execute, Execution } from './execute.ts';
+import type { Conversation, Ended, ModelCall, Served, Spoken } from './model-call.ts';
 import { pumpStream } from './pump.ts';
-import { asksForUsage, isText, parseWhole } from './request.ts';
-import { type Catalogue, type Model, TARGET_HEADER, type Target } from './targets.ts';
+import { asksForUsage, isText } from './request.ts';
+import { type Catalogue, type Model, TARGET_HEADER } from './targets.ts';
 import { estimatePrompt, estimateTokens, NO_USAGE, toCost, type Usage } from './usage.ts';
 
 /** Throws OpenAiRefusal if the model cannot answer; the reason of the signal if the caller has disconnected. */
 export type Serve = (call: ModelCall) => Promise<Served>;
+export type Converse = (call: Conversation) => Promise<Served | Spoken>;
 
 export type ServeDeps = {
   catalogue: () => Catalogue | Promise<Catalogue>;
@@ -39,17 +39,15 @@ export type ServeDeps = {
   onInterrupt: OnInterrupt;
 };
 
-type Ended = { outcome: Outcome; usage: Usage; firstEventMs: number | undefined };
-
 type OnBlock = (block: Uint8Array) => void;
 
-export function createServe(deps: ServeDeps): Serve {
-  const begin = (catalogue: Catalogue, call: ModelCall): Promise<Served> => {
+export function createServe(deps: ServeDeps): Serve & Converse {
+  const begin = (catalogue: Catalogue, call: ModelCall): Promise<Served | Spoken> => {
     const model = findModel(catalogue, call);
     if (!call.continues) deps.ledger.requireRoom();
     const callSpan = isTraced() ? startCallSpan(call, model.id) : undefined;
-    const serving = new Serving(call, { catalogue, model, callSpan }, deps);
-    const answer = (): Promise<Served> => {
+    const serving = new Serving(call, model, callSpan, deps);
+    const answer = (): Promise<Served | Spoken> => {
       if (model.cacheTtlSeconds === 0) return serving.fresh();
       return deps.cache.serve({
         call,
@@ -60,109 +58,108 @@ export function createServe(deps: ServeDeps): Serve {
     };
     return callSpan === undefined ? answer() : inTrace(callSpan.span, answer);
   };
-  return (call) => {
+  function serve(call: ModelCall): Promise<Served>;
+  function serve(call: Conversation): Promise<Served | Spoken>;
+  function serve(call: ModelCall): Promise<Served | Spoken> {
     try {
       const known = deps.catalogue();
       return known instanceof Promise ? known.then((each) => begin(each, call)) : begin(known, call);
     } catch (error) {
       return Promise.reject(error);
     }
-  };
+  }
+  return serve;
 }
 
-type Asked = { catalogue: Catalogue; model: Model; callSpan: CallSpan | undefined };
-
 /** One call: its reservation, its attempts and its account. */
-class Serving {
+class Serving implements Execution {
+  readonly model: Model;
+  last: Attempt | undefined;
   private readonly startedAtMs = performance.now();
   private readonly call: ModelCall;
-  private readonly asked: Asked;
+  private reservation: Reservation | undefined;
+  private readonly callSpan: CallSpan | undefined;
   private readonly deps: ServeDeps;
 
-  constructor(call: ModelCall, asked: Asked, deps: ServeDeps) {
+  constructor(call: ModelCall, model: Model, callSpan: CallSpan | undefined, deps: ServeDeps) {
     this.call = call;
-    this.asked = asked;
+    this.model = model;
+    this.callSpan = callSpan;
     this.deps = deps;
   }
 
   /** Counts a request whose answer is cached; returns the headers of the key's limits. Throws 429. */
   async fromCache(usage: Usage): Promise<Record<string, string>> {
-    const reservation = await this.reserve(undefined);
-    this.account(undefined, { outcome: 'cached', usage, firstEventMs: undefined });
-    reservation.settle(NOTHING_USED);
-    return reservation.headers();
+    this.reservation = await this.reserve(() => NOTHING_USED);
+    this.account(this.model, { outcome: 'cached', usage });
+    return this.reservation?.headers() ?? {};
   }
 
-  async fresh(onBlock?: OnBlock): Promise<Served> {
-    const { call, asked } = this;
-    const content = asked.callSpan?.content;
-    const reserving = this.reserve(asked);
-    const reservation = reserving instanceof Promise ? await reserving : reserving;
-    const execution: Execution = { catalogue: asked.catalogue, model: asked.model, last: undefined };
+  fresh(onBlock: OnBlock | undefined): Promise<Served>;
+  fresh(): Promise<Served | Spoken>;
+  async fresh(onBlock?: OnBlock): Promise<Served | Spoken> {
+    const { call, model } = this;
+    const content = this.callSpan?.content;
+    const reserving = this.reserve((recentCompletionTokens) =>
+      estimateUse(call, { models: model.candidates, recentCompletionTokens }),
+    );
+    this.reservation = reserving instanceof Promise ? await reserving : reserving;
     let answer: Answer;
     let includeUsage: boolean;
     try {
       includeUsage = asksForUsage(call.request);
-      answer = await this.deps.execute({ ...call, modelId: asked.model.id, includeUsage }, execution);
+      // An answer that is kept, or shown in a trace, is written.
+      const messages = model.cacheTtlSeconds === 0 && content === undefined ? call.messages : undefined;
+      answer = await this.deps.execute({ ...call, messages, modelId: model.id, includeUsage }, this);
     } catch (error) {
-      throw this.failed(error, execution.last?.target, reservation);
+      throw this.failed(error);
     }
-    const { last } = execution;
-    const settle = (end: Ended): void => reservation.settle(this.account(last, end));
+    const end = (ended: Ended): void => this.account(this.last?.model ?? model, ended);
+    if (answer.kind === 'spoken') return { ...answer, startedAtMs: this.startedAtMs, end };
     if (answer.kind === 'whole') {
       content?.add(answer.bytes);
-      settle(toEnded(answer, call));
+      end(toEnded(answer, call.endpoint));
     }
-    const headers = Object.assign(answer.headers, reservation.headers(), targetHeader(last?.target));
+    const headers = Object.assign(answer.headers, this.reservation?.headers(), this.targetHeader());
     if (answer.kind === 'stream') {
       const body = pumpStream({
         answer,
         deadlines: this.deps.deadlines,
         onInterrupt: this.deps.onInterrupt,
         signal: call.signal,
-        spec: last?.target.upstream?.spec,
+        spec: this.last?.target.upstream?.spec,
         startedAtMs: this.startedAtMs,
         hidesUsage: !includeUsage,
         endsPlainly: call.endpoint === 'images',
-        estimatePrompt: () => estimatePrompt(call.request.bytes),
-        onEnd: settle,
-        onBlock: bothOf(onBlock, content?.add),
+        onEnd: end,
+        onBlock(block) {
+          onBlock?.(block);
+          content?.add(block);
+        },
       });
       return { kind: 'stream', headers, body };
     }
     // A stream was requested, and an upstream that does not stream has sent a whole answer.
     if (answer.status === 200 && call.request.stream && isText(call.endpoint))
-      return {
-        kind: 'stream',
-        headers,
-        body: streamOf(toChunks(await parseAnswer(answer.bytes), includeUsage)),
-      };
+      return { kind: 'stream', headers, body: await toStream(answer.bytes, includeUsage) };
     return answer;
   }
 
   /**
-   * For the most that the request may use; `asked` is undefined where no model is called, because the answer is cached. A part of a
-   * request shares the reservation of the whole. Throws 429, which ends the call: it has no account.
+   * For the most that the request may use. A part of a request shares the reservation of the whole; a key without limits has none.
+   * Throws 429, which ends the call: it has no account.
    */
-  private reserve(asked: Asked | undefined): Reservation | Promise<Reservation> {
+  private reserve(estimate: Estimate): Reservation | undefined | Promise<Reservation> {
     const { call } = this;
     const refused = (error: unknown): never => {
-      const span = this.asked.callSpan?.span;
+      const span = this.callSpan?.span;
       span?.fail(errorTypeOf(error));
       span?.end();
       throw error;
     };
+    if (call.reservation !== undefined || !isLimited(call.caller.limits)) return call.reservation;
     try {
-      const reserving =
-        call.reservation ??
-        this.deps.allowances.reserve(call.caller, (recentCompletionTokens) =>
-          asked === undefined
-            ? NOTHING_USED
-            : estimateUse(call, {
-                models: withFallbacks(asked.catalogue, asked.model),
-                recentCompletionTokens,
-              }),
-        );
+      const reserving = this.deps.allowances.reserve(call.caller, estimate);
       return reserving instanceof Promise ? reserving.catch(refused) : reserving;
     } catch (error) {
       return refused(error);
@@ -170,24 +167,30 @@ class Serving {
   }
 
   /** Accounts for a call that no target has answered; returns the error for the caller. */
-  private failed(error: unknown, target: Target | undefined, reservation: Reservation): unknown {
-    const { request, signal } = this.call;
-    const promptTokens = signal.aborted ? estimatePrompt(request.bytes) : 0;
-    const usage = { ...NO_USAGE, promptTokens, estimated: signal.aborted };
+  private failed(error: unknown): unknown {
+    const { signal } = this.call;
     const isMalformed = error instanceof OpenAiRefusal && error.kind === 'malformed';
     const outcome = signal.aborted ? 'cancelled' : isMalformed ? 'refused' : 'failed';
-    const last = target === undefined ? undefined : { model: this.asked.model, target };
-    reservation.settle(this.account(last, { outcome, usage, firstEventMs: undefined }));
-    return error instanceof OpenAiRefusal && target !== undefined
-      ? withHeaders(error, targetHeader(target))
+    this.account(this.model, { outcome, usage: signal.aborted ? undefined : NO_USAGE });
+    return error instanceof OpenAiRefusal && this.last !== undefined
+      ? withHeaders(error, this.targetHeader())
       : error;
   }
 
-  /** Writes the account; returns what counts towards the limits of the key. */
-  private account(answering: Attempt | undefined, { outcome, usage, firstEventMs }: Ended): Settled {
-    const { caller, endpoint, continues } = this.call;
-    const model = answering?.model ?? this.asked.model;
-    const cost = outcome === 'cached' ? 0 : toCost(model.price, usage);
+  private targetHeader(): Record<string, string> {
+    return this.last === undefined ? {} : { [TARGET_HEADER]: this.last.target.headerName };
+  }
+
+  /** Writes the account; the actual use takes the place of the reservation. */
+  private account(model: Model, { outcome, usage: told, tokens = 0, firstEventMs }: Ended): void {
+    const { caller, endpoint, continues, request } = this.call;
+    const usage = told ?? {
+      promptTokens: estimatePrompt(request.bytes),
+      completionTokens: tokens,
+      estimated: true,
+    };
+    const target = this.last?.target;
+    const cost = outcome === 'cached' || model.price === undefined ? 0 : toCost(model.price, usage);
     this.deps.ledger.add(
       {
         workspaceId: caller.workspaceId,
@@ -195,7 +198,7 @@ class Serving {
         keyId: caller.keyId,
         endpoint,
         model: model.id,
-        target: answering?.target.name ?? '',
+        target: target?.name ?? '',
         outcome,
       },
       {
@@ -206,44 +209,17 @@ class Serving {
         latencyMs: performance.now() - this.startedAtMs,
       },
     );
-    const target = answering?.target;
     if (firstEventMs !== undefined && target !== undefined)
       this.deps.firstToken.observe({ target: target.name }, firstEventMs / 1000);
-    this.asked.callSpan?.end({ outcome, usage, cost, firstEventMs, target });
+    this.callSpan?.end({ outcome, usage, cost, firstEventMs, target });
     const { promptTokens, completionTokens } = usage;
-    return { tokens: promptTokens + completionTokens, completionTokens, cost };
+    const used = { tokens: promptTokens + completionTokens, completionTokens, cost };
+    this.reservation?.settle(outcome === 'cached' ? NOTHING_USED : used);
   }
 }
 
-const bothOf = (one: OnBlock | undefined, other: OnBlock | undefined): OnBlock | undefined =>
-  one && other
-    ? (block) => {
-        one(block);
-        other(block);
-      }
-    : (one ?? other);
-
-const targetHeader = (target: Target | undefined): Record<string, string> =>
-  target === undefined ? {} : { [TARGET_HEADER]: target.headerName };
-
-/** Throws 502: of large answers only the ends have been looked at. */
-async function parseAnswer(bytes: Uint8Array): Promise<JsonObject> {
-  try {
-    return await parseWhole({ bytes });
-  } catch (error) {
-    throw nonsense(error).refusal;
-  }
-}
-
-function toEnded(answer: WholeAnswer, { request, endpoint }: ModelCall): Ended {
-  if (answer.status >= 400) {
-    return { outcome: answer.status >= 500 ? 'failed' : 'refused', usage: NO_USAGE, firstEventMs: undefined };
-  }
-  const usage = answer.usage ?? {
-    promptTokens: estimatePrompt(request.bytes),
-    // Pictures and vectors are no tokens.
-    completionTokens: isText(endpoint) ? estimateTokens(answer.bytes.length) : 0,
-    estimated: true,
-  };
-  return { outcome: 'ok', usage, firstEventMs: undefined };
+function toEnded({ status, usage, bytes }: WholeAnswer, endpoint: Endpoint): Ended {
+  if (status >= 400) return { outcome: status >= 500 ? 'failed' : 'refused', usage: NO_USAGE };
+  // Pictures and vectors are no tokens.
+  return { outcome: 'ok', usage, tokens: isText(endpoint) ? estimateTokens(bytes.length) : 0 };
 }

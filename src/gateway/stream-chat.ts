@@ -1,15 +1,20 @@
 // The gateway for other areas: a chat completion without HTTP, under the same limits, fallbacks and accounting. The
 // request is an object, and so is each part of the answer.
 
+import { Cancellation, type CancelSignal } from '../core/cancellation.ts';
 import { ServiceError, upstreamFailed } from '../core/errors.ts';
+import type { OnInterrupt } from '../core/interruption.ts';
 import { parseJson } from '../core/json.ts';
-import type { ChatCall, ChatPart, ChatUsage, StreamChat } from './chat-call.ts';
+import { nextTimeSlice, SLICE_MS } from '../core/time-slices.ts';
+import type { ChatCall, ChatPart, StreamChat } from './chat-call.ts';
 import { type EventStream, iterate, parseEvents } from './events.ts';
-import type { Served } from './model-call.ts';
+import type { Served, Spoken } from './model-call.ts';
 import { requestOf } from './request.ts';
-import type { Serve } from './serve.ts';
+import type { Converse } from './serve.ts';
 import type { Catalogue } from './targets.ts';
-import { fromUsage } from './usage.ts';
+import { fromUsage, NO_USAGE } from './usage.ts';
+
+type Parts = AsyncGenerator<ChatPart>;
 
 type Chunk = {
   model?: string;
@@ -19,10 +24,11 @@ type Chunk = {
 };
 
 export function createStreamChat(deps: {
-  serve: Serve;
+  serve: Converse;
   catalogue: () => Catalogue | Promise<Catalogue>;
+  onInterrupt: OnInterrupt;
 }): StreamChat {
-  return async function* streamChat(call: ChatCall): AsyncGenerator<ChatPart> {
+  return async function* streamChat(call: ChatCall): Parts {
     const model = call.model ?? (await deps.catalogue()).defaults.chat;
     const served = await deps.serve({
       endpoint: 'chat',
@@ -33,24 +39,54 @@ export function createStreamChat(deps: {
         stream_options: { include_usage: true },
         ...(call.temperature === undefined ? {} : { temperature: call.temperature }),
       }),
+      messages: call.messages,
       caller: { keyId: '', limits: {}, ...call.caller },
-      headers: undefined,
-      atMostOnce: false,
-      continues: false,
       signal: call.signal,
     });
     if (served.kind === 'whole') throw refusalOf(served);
-    yield* readParts(served.body, model ?? '');
+    if (served.kind === 'spoken') yield* speak(served, call.signal, deps.onInterrupt);
+    else yield* readParts(served.body, model ?? '');
     call.signal.throwIfAborted();
   };
 }
 
-async function* readParts(stream: EventStream, asked: string): AsyncGenerator<ChatPart> {
-  const end = {
-    model: asked,
-    finishReason: 'stop',
-    usage: { promptTokens: 0, completionTokens: 0, totalTokens: 0 },
+/** As the model says them, in time slices. A caller that leaves, and the end of the service, end the account at once. */
+async function* speak(spoken: Spoken, signal: CancelSignal, onInterrupt: OnInterrupt): Parts {
+  const ending = new Cancellation();
+  const forget = onInterrupt(({ message }) => ending.abort(upstreamFailed(message)));
+  const unfollow = ending.follow(signal);
+  let said = 0;
+  let firstEventMs: number | undefined;
+  let isOver = false;
+  const end = (outcome: 'ok' | 'cancelled'): void => {
+    if (isOver) return;
+    isOver = true;
+    forget();
+    unfollow();
+    spoken.end({ outcome, usage: outcome === 'ok' ? spoken.usage : undefined, tokens: said, firstEventMs });
   };
+  ending.addEventListener('abort', () => end('cancelled'));
+  try {
+    ending.throwIfAborted();
+    firstEventMs = performance.now() - spoken.startedAtMs;
+    let sliceEndsAt = performance.now() + SLICE_MS;
+    for (const text of spoken.tokens) {
+      if (performance.now() > sliceEndsAt) sliceEndsAt = await nextTimeSlice();
+      ending.throwIfAborted();
+      said += 1;
+      yield { type: 'delta', text };
+    }
+    ending.throwIfAborted();
+    end('ok');
+    const { model, finishReason, usage } = spoken;
+    yield { type: 'end', model, finishReason, usage };
+  } finally {
+    end('cancelled');
+  }
+}
+
+async function* readParts(stream: EventStream, asked: string): Parts {
+  const end = { model: asked, finishReason: 'stop', usage: NO_USAGE };
   let complete = false;
   // It drops a byte order mark at the beginning.
   const decoder = new TextDecoder();
@@ -67,7 +103,9 @@ async function* readParts(stream: EventStream, asked: string): AsyncGenerator<Ch
       const text = choice?.delta?.content;
       if (typeof text === 'string' && text !== '') yield { type: 'delta', text };
       if (typeof choice?.finish_reason === 'string') end.finishReason = withoutNul(choice.finish_reason);
-      end.usage = toUsage(usage) ?? end.usage;
+      const told = fromUsage(usage);
+      // Upstreams send arbitrary values; invalid counts are omitted.
+      if (told !== undefined && told.promptTokens + told.completionTokens <= COUNT_MAX) end.usage = told;
     }
   }
   if (complete) yield { type: 'end', ...end };
@@ -87,15 +125,6 @@ function failureOf({ message, code }: NonNullable<Chunk['error']>): ServiceError
   return /^upstream_\w+_timeout$/.test(code ?? '')
     ? new ServiceError('upstream-timeout', sentence)
     : upstreamFailed(sentence);
-}
-
-/** Upstreams send arbitrary values; invalid counts are omitted. */
-function toUsage(told: unknown): ChatUsage | undefined {
-  const usage = fromUsage(told);
-  if (usage === undefined) return undefined;
-  const { promptTokens, completionTokens } = usage;
-  if (promptTokens + completionTokens > COUNT_MAX) return undefined;
-  return { promptTokens, completionTokens, totalTokens: promptTokens + completionTokens };
 }
 
 const COUNT_MAX = 2 ** 31 - 1;

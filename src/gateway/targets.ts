@@ -52,7 +52,11 @@ export type TargetFailure = {
 /** Models may share a target, and weigh it differently. */
 export type WeightedTarget = { target: Target; weight: number };
 
-export type Model = Omit<ModelSpec, 'targets'> & { targets: readonly WeightedTarget[] };
+export type Model = Omit<ModelSpec, 'targets'> & {
+  targets: readonly WeightedTarget[];
+  /** All models that may come to answer: itself, and its fallbacks. */
+  candidates: readonly Model[];
+};
 
 export type Catalogue = {
   /** In the order of the file. */
@@ -68,24 +72,16 @@ export type Catalogue = {
 export const idsOf = ({ models }: Catalogue, endpoint: Endpoint): string[] =>
   models.filter(({ endpoints }) => endpoints.includes(endpoint)).map(({ id }) => id);
 
-/** For the documentation: the models of each endpoint; empty while none is known yet. */
-export function toChoices(
-  known: () => Catalogue | undefined,
-): Record<Endpoint, () => { ids: readonly string[]; fallback: string | undefined }> {
-  const choice = (endpoint: Endpoint) => () => {
+/** For the documentation: the models of an endpoint; empty while none is known yet. */
+export const toChoices =
+  (known: () => Catalogue | undefined) =>
+  (endpoint: Endpoint): { ids: readonly string[]; fallback: string | undefined } => {
     const catalogue = known();
     if (catalogue === undefined) return { ids: [], fallback: undefined };
     const { defaults, statedDefaults } = catalogue;
     const fallback = endpoint === 'embeddings' ? defaults.embeddings : statedDefaults[endpoint];
     return { ids: idsOf(catalogue, endpoint), fallback };
   };
-  return {
-    chat: choice('chat'),
-    completions: choice('completions'),
-    embeddings: choice('embeddings'),
-    images: choice('images'),
-  };
-}
 
 /** Turns specifications into a catalogue, with the state of every target and upstream that was there before. */
 export function createTargets(now: () => number = () => performance.now()) {
@@ -118,9 +114,14 @@ export function createTargets(now: () => number = () => performance.now()) {
         nextTargets.set(key, target);
         return { target, weight };
       };
-      const models = catalogue.models.map((model) => ({ ...model, targets: model.targets.map(toTarget) }));
+      const models = catalogue.models.map((model) => {
+        const candidates: Model[] = [];
+        return { ...model, targets: model.targets.map(toTarget), candidates };
+      });
       [upstreams, targets] = [nextUpstreams, nextTargets];
       const byId = new Map(models.map((model) => [model.id, model]));
+      for (const model of models)
+        model.candidates.push(model, ...model.fallbacks.flatMap((id) => byId.get(id) ?? []));
       const { defaults, statedDefaults } = catalogue;
       return { models, defaults, statedDefaults, byId };
     },

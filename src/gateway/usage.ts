@@ -10,10 +10,8 @@ export type Usage = { promptTokens: number; completionTokens: number; estimated:
 export const NO_USAGE: Usage = { promptTokens: 0, completionTokens: 0, estimated: false };
 
 /** In the units of the price table. */
-export const toCost = (price: Price | undefined, { promptTokens, completionTokens }: Usage): number =>
-  price === undefined
-    ? 0
-    : (promptTokens * price.inputPerMillion + completionTokens * price.outputPerMillion) / 1e6;
+export const toCost = (price: Price, { promptTokens, completionTokens }: Usage): number =>
+  (promptTokens * price.inputPerMillion + completionTokens * price.outputPerMillion) / 1e6;
 
 /** About four bytes of text are a token, in the languages and models that most use. */
 const BYTES_OF_A_TOKEN = 4;

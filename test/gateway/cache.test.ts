@@ -15,6 +15,7 @@ const MODEL: Model = {
   strategy: 'weighted',
   targets: [],
   fallbacks: [],
+  candidates: [],
   price: undefined,
   cacheTtlSeconds: 60,
   created: 0,

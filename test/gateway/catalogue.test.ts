@@ -1,7 +1,7 @@
 // The catalogue that holds: read again when it is told to, never a step back.
 
 import { expect, test } from 'bun:test';
-import { createCatalogue } from '../../src/gateway/catalogue/reload.ts';
+import { createCatalogue } from '../../src/gateway/catalogue/current.ts';
 import { toSource } from '../../src/gateway/catalogue/source.ts';
 import { createTargets } from '../../src/gateway/targets.ts';
 import { silentLog } from '../support/database.ts';

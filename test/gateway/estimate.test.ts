@@ -13,6 +13,7 @@ const modelOf = (price: Model['price']): Model => ({
   strategy: 'weighted',
   targets: [],
   fallbacks: [],
+  candidates: [],
   price,
   cacheTtlSeconds: 0,
   created: 0,

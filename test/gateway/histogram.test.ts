@@ -9,7 +9,7 @@ import {
   parseHistogram,
   percentileOf,
   renderHistogram,
-} from '../../src/gateway/accounting/histogram.ts';
+} from '../../src/gateway/accounting/sums.ts';
 
 const histogramOf = (times: readonly number[]): number[] => {
   const counts = new Array<number>(BUCKETS_COUNT).fill(0);

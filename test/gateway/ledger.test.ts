@@ -14,8 +14,8 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import type { ServiceEvent } from '../../src/core/event.ts';
-import type { Account, Measures } from '../../src/gateway/accounting/account.ts';
 import { createLedger } from '../../src/gateway/accounting/ledger.ts';
+import type { Account, Measures } from '../../src/gateway/accounting/sums.ts';
 import { eventually } from '../support/child.ts';
 import { silentLog } from '../support/database.ts';
 import { missingFaultyDisk, mountFaultyDisk } from '../support/faulty-disk.ts';

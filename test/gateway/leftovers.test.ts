@@ -2,6 +2,7 @@
 
 import { describe, expect, test } from 'bun:test';
 import { createDeadlines } from '../../src/core/deadlines.ts';
+import { createInterruption } from '../../src/core/interruption.ts';
 import { createAnswerCache } from '../../src/gateway/cache.ts';
 import { parseModelsFile } from '../../src/gateway/catalogue/file.ts';
 import type { ChatPart } from '../../src/gateway/chat-call.ts';
@@ -68,6 +69,9 @@ function listened(): { controller: AbortController; signal: AbortSignal; listene
   return { controller, signal, listeners: () => listeners };
 }
 
+/** What each call reserves of them has to be settled. */
+const LIMITS = { requests_per_minute: 1 };
+
 /** Longer than any pause of a busy machine. */
 const PATIENT_MS = 60_000;
 const IMPATIENT_MS = 700;
@@ -95,6 +99,7 @@ function setting({
       () => undefined,
     ),
   );
+  const { onInterrupt, interrupt } = createInterruption();
   let accounts = 0;
   const outcomes: string[] = [];
   const reserved = new Set<object>();
@@ -102,7 +107,7 @@ function setting({
     catalogue: () => catalogue,
     cache: createAnswerCache(),
     deadlines,
-    onInterrupt: () => () => undefined,
+    onInterrupt,
     firstToken: { observe: () => undefined },
     allowances: {
       reserve: () => {
@@ -136,7 +141,7 @@ function setting({
       continues: false,
       signal,
       request: readRequest(Buffer.from(JSON.stringify(body))),
-      caller: { workspaceId: 'w', email: '', keyId: '', limits: {} },
+      caller: { workspaceId: 'w', email: '', keyId: 'k', limits: LIMITS },
     });
   };
   return {
@@ -144,7 +149,8 @@ function setting({
     serve,
     accounts: () => accounts,
     outcomes,
-    streamChat: createStreamChat({ serve, catalogue: () => catalogue }),
+    interrupt,
+    streamChat: createStreamChat({ serve, catalogue: () => catalogue, onInterrupt }),
     /** Whether nothing is left. */
     async rests(): Promise<void> {
       await eventually('the deadlines to go', () => deadlines.size() === 0);
@@ -220,7 +226,7 @@ test('a client that reads a little now and then keeps its upstream waiting no lo
 });
 
 describe('a conversation within the process', () => {
-  const caller = { workspaceId: 'w', email: '' };
+  const caller = { workspaceId: 'w', email: '', limits: LIMITS };
   const messages = [{ role: 'user', content: 'one two three' }] as const;
 
   async function partsOf(parts: AsyncIterable<ChatPart>): Promise<ChatPart[]> {
@@ -239,7 +245,7 @@ describe('a conversation within the process', () => {
       expect([model, ends.length, parts.at(-1)?.type]).toEqual([model, 1, 'end']);
       expect(parts.length).toBeGreaterThan(1);
       const end = parts.at(-1);
-      if (end?.type === 'end') expect(end.usage.totalTokens).toBeGreaterThan(0);
+      if (end?.type === 'end') expect(end.usage.promptTokens + end.usage.completionTokens).toBeGreaterThan(0);
     }
     await rests();
   });
@@ -286,6 +292,73 @@ describe('a conversation within the process', () => {
       if (part.type === 'delta') break;
     await rests();
     expect(accounts()).toBe(1);
+  });
+
+  describe('with a built-in model', () => {
+    const asking = (signal: AbortSignal) => ({ caller, model: 'echo', messages, signal });
+    type StreamChat = ReturnType<typeof setting>['streamChat'];
+    /** Does something once the first part is heard. */
+    async function hear(streamChat: StreamChat, signal: AbortSignal, act: () => void): Promise<ChatPart[]> {
+      const heard: ChatPart[] = [];
+      for await (const part of streamChat(asking(signal))) {
+        if (heard.length === 0) act();
+        heard.push(part);
+      }
+      return heard;
+    }
+
+    test('is told in its tokens, and accounted for before its end', async () => {
+      const { streamChat, rests, outcomes } = setting();
+      const { signal, listeners } = listened();
+      const parts: ChatPart[] = [];
+      for await (const part of streamChat(asking(signal))) {
+        expect(outcomes).toEqual(part.type === 'end' ? ['ok'] : []);
+        parts.push(part);
+      }
+      const usage = { promptTokens: 3, completionTokens: 4, estimated: false };
+      expect(parts).toEqual([
+        { type: 'delta', text: 'Echo: ' },
+        { type: 'delta', text: 'one ' },
+        { type: 'delta', text: 'two ' },
+        { type: 'delta', text: 'three' },
+        { type: 'end', model: 'local-echo', finishReason: 'stop', usage },
+      ]);
+      expect(listeners()).toBe(0);
+      await rests();
+    });
+
+    test('that is not heard to its end is accounted for', async () => {
+      const { streamChat, rests, outcomes } = setting();
+      const { signal, listeners } = listened();
+      for await (const _ of streamChat(asking(signal))) break;
+      expect(outcomes).toEqual(['cancelled']);
+      expect(listeners()).toBe(0);
+      await rests();
+    });
+
+    test('that is cancelled is accounted for at once, and ends with the signal’s reason', async () => {
+      const { streamChat, rests, outcomes } = setting();
+      const leaving = new AbortController();
+      const reason = new Error('left');
+      const hearing = hear(streamChat, leaving.signal, () => {
+        leaving.abort(reason);
+        expect(outcomes).toEqual(['cancelled']);
+      });
+      await expect(hearing).rejects.toBe(reason);
+      expect(outcomes).toEqual(['cancelled']);
+      await rests();
+    });
+
+    test('ends with the service', async () => {
+      const { streamChat, rests, outcomes, interrupt } = setting();
+      const hearing = hear(streamChat, new AbortController().signal, interrupt);
+      await expect(hearing).rejects.toMatchObject({
+        kind: 'upstream-failed',
+        message: 'The service is shutting down',
+      });
+      expect(outcomes).toEqual(['cancelled']);
+      await rests();
+    });
   });
 });
 

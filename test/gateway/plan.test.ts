@@ -1,9 +1,10 @@
 // Which targets are asked, in which order.
 
 import { describe, expect, test } from 'bun:test';
+import { noteLatency } from '../../src/gateway/balance.ts';
 import type { ModelSpec, UpstreamSpec } from '../../src/gateway/catalogue/model.ts';
 import { toSource } from '../../src/gateway/catalogue/source.ts';
-import { noteLatency, planAttempts } from '../../src/gateway/plan.ts';
+import { planAttempts } from '../../src/gateway/execute.ts';
 import { createTargets, type Target } from '../../src/gateway/targets.ts';
 
 const source = toSource({
@@ -59,7 +60,7 @@ function setting(models: Setting[]) {
       nowMs += ms;
     },
     plan: (random: () => number = Math.random) =>
-      planAttempts(catalogue, model, { nowMs, random }).map((attempt) => attempt.target.name),
+      planAttempts(model, { nowMs, random }).map((attempt) => attempt.target.name),
   };
 }
 

@@ -6,7 +6,7 @@ import { AttemptFailure, toRefusal } from '../../src/gateway/answer.ts';
 import type { UpstreamSpec } from '../../src/gateway/catalogue/model.ts';
 import { createExecute, type ExecuteDeps } from '../../src/gateway/execute.ts';
 import { CIRCUIT } from '../../src/gateway/limits.ts';
-import type { Catalogue, Model, Target } from '../../src/gateway/targets.ts';
+import type { Model, Target } from '../../src/gateway/targets.ts';
 
 const MINUTE_MS = 60_000;
 const SPEC = {
@@ -67,8 +67,7 @@ async function restMsAfter(headers: Record<string, string>): Promise<number> {
   } as unknown as ExecuteDeps);
   const call = { bodyFor: () => new Uint8Array(), signal: new AbortController().signal } as never;
   const before = performance.now();
-  const catalogue = { byId: new Map() } as unknown as Catalogue;
-  const answer = await execute(call, { catalogue, model, last: undefined });
+  const answer = await execute(call, { model, last: undefined });
   expect(answer).toMatchObject({ kind: 'whole', status: 429 });
   return target.cooldownUntilMs - before;
 }

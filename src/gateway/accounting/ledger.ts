@@ -15,22 +15,25 @@ import { createOwnedFolder } from '../../core/owned-folder.ts';
 import { createPeriodic } from '../../core/periodic.ts';
 import { endsWithin } from '../../core/wait.ts';
 import { LEDGER_ADOPT_MS, LEDGER_PREPARE_MS, LEDGER_RETRY_MS, LEDGER_ROTATE_MS } from '../limits.ts';
-import type { Account, Measures } from './account.ts';
 import {
   discardLedgerFile,
-  type LedgerFile,
-  type LedgerRoom,
-  measuresOf,
-  openLedgerFile,
   readLedgerFile,
   removeLedgerFile,
-  roomInMemory,
   roomOnDisk,
-  type Sums,
   syncLedgerFile,
   toLedgerId,
 } from './ledger-file.ts';
 import { MODEL_USAGE_TYPE, toLedgerWorkspace } from './projection.ts';
+import {
+  type Account,
+  type LedgerFile,
+  type LedgerRoom,
+  type Measures,
+  measuresOf,
+  openLedgerFile,
+  roomInMemory,
+  type Sums,
+} from './sums.ts';
 
 export type Ledger = {
   /** Throws 503 where a request could not be accounted for: the disk takes no file of accounts. */

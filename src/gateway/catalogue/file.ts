@@ -164,16 +164,13 @@ function readHeaders(value: Located | undefined): Record<string, string> {
 }
 
 function readTimeouts(value: Located | undefined): Timeouts {
-  const members = value?.members(['connect', 'first_byte', 'idle', 'total', 'reader']);
-  const read = (name: keyof Timeouts): number =>
-    members?.[name]?.number({ minimum: 1, maximum: DAY_MS, integer: true }) ?? TIMEOUT_DEFAULTS_MS[name];
-  return {
-    connect: read('connect'),
-    first_byte: read('first_byte'),
-    idle: read('idle'),
-    total: read('total'),
-    reader: read('reader'),
-  };
+  const timeouts = { ...TIMEOUT_DEFAULTS_MS };
+  const names = Object.keys(timeouts) as (keyof Timeouts)[];
+  const members = value?.members(names);
+  for (const name of names)
+    timeouts[name] =
+      members?.[name]?.number({ minimum: 1, maximum: DAY_MS, integer: true }) ?? timeouts[name];
+  return timeouts;
 }
 
 const MODEL_MEMBERS = [

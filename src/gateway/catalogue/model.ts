@@ -2,19 +2,12 @@
 
 import { LOCAL_EMBEDDING_MODEL } from '../../core/embed-texts.ts';
 import type { Endpoint } from '../adapters/adapter.ts';
-import { LOCAL_CHAT_MODEL } from '../local/models.ts';
+import type { TIMEOUT_DEFAULTS_MS } from '../limits.ts';
 
 export const UPSTREAM_KINDS = ['openai', 'azure', 'anthropic'] as const;
 export type UpstreamKind = (typeof UPSTREAM_KINDS)[number];
 
-export type Timeouts = {
-  connect: number;
-  first_byte: number;
-  idle: number;
-  total: number;
-  /** How long the caller may keep a stream waiting in all. */
-  reader: number;
-};
+export type Timeouts = typeof TIMEOUT_DEFAULTS_MS;
 
 export type UpstreamSpec = {
   name: string;
@@ -63,6 +56,9 @@ export type CatalogueSpec = {
   /** The default models of the models file: they answer requests that name no model. */
   statedDefaults: Partial<Record<Endpoint, string>>;
 };
+
+/** Answers of its own: deterministic, for wiring and load tests. */
+export const LOCAL_CHAT_MODEL = 'local-echo';
 
 export const ENDPOINTS = ['chat', 'completions', 'embeddings', 'images'] as const;
 

@@ -4,8 +4,8 @@ import {
   RETRIES_DEFAULT,
   TIMEOUT_DEFAULTS_MS,
 } from '../limits.ts';
+import type { CatalogueSource } from './current.ts';
 import type { ReadVariable } from './file-mistake.ts';
-import type { CatalogueSource } from './reload.ts';
 
 /** Where the settings say that the models come from. */
 export function toSource(settings: {

@@ -7,10 +7,10 @@ import { OpenAiRefusal } from '../../http/openai-error.ts';
 import type { Settled } from '../allowance.ts';
 import { type Allowances, NOTHING_USED, type Reservation } from '../allowances.ts';
 import { nonsense } from '../answer.ts';
+import { findModel } from '../catalogue/current.ts';
 import { estimateUse } from '../estimate.ts';
 import { EMBEDDING_INPUTS_MAX, EMBEDDING_PARTS_AT_ONCE, SMALL_MEMBER_BYTES_MAX } from '../limits.ts';
 import type { ModelCall, Served } from '../model-call.ts';
-import { findModel, withFallbacks } from '../plan.ts';
 import { countTexts, measureWithout, parseMember, parseWhole, withMember } from '../request.ts';
 import type { Serve } from '../serve.ts';
 import { type Catalogue, TARGET_HEADER } from '../targets.ts';
@@ -44,7 +44,7 @@ export function createServeEmbeddings({
     if (otherBytes > SMALL_MEMBER_BYTES_MAX)
       throw new OpenAiRefusal('malformed', "The members besides 'input' are too large");
     const input = (await parseMember(call.request, 'input')) as Json[];
-    const models = withFallbacks(present, findModel(present, call));
+    const models = findModel(present, call).candidates;
     const reservation = await allowances.reserve(call.caller, (recentCompletionTokens) =>
       estimateUse(call, { models, recentCompletionTokens }),
     );

@@ -4,7 +4,7 @@ import { Cancellation, type CancelSignal } from '../../core/cancellation.ts';
 import type { OnInterrupt } from '../../core/interruption.ts';
 import type { TraceContext } from '../../core/trace-context.ts';
 import type { Endpoint } from '../adapters/adapter.ts';
-import { type EventStream, toReadable } from '../events.ts';
+import { toReadable, whenOver } from '../events.ts';
 import type { Caller, ModelCall, Served } from '../model-call.ts';
 import { readRequest } from '../request.ts';
 import type { Serve } from '../serve.ts';
@@ -23,12 +23,13 @@ export type GatewayInput = {
   keepPermit?(): () => void;
 };
 
-export type Forward = (endpoint: Endpoint, input: GatewayInput) => Promise<Response>;
+export type Forward = (endpoint: Endpoint) => (input: GatewayInput) => Promise<Response>;
 
 /** Throws OpenAiRefusal. The answer to a disconnected caller is never read. */
 export const createForward =
   (deps: { serve: Serve; embeddings: Serve; onInterrupt: OnInterrupt }): Forward =>
-  (endpoint, input) =>
+  (endpoint) =>
+  (input) =>
     respond(input, deps.onInterrupt, (signal) => {
       const serve = endpoint === 'embeddings' ? deps.embeddings : deps.serve;
       return serve(toModelCall(input, { endpoint, request: readRequest(input.bytes), signal }));
@@ -46,7 +47,6 @@ export const toModelCall = (
   signal,
   headers: readCallersHeaders(headers),
   atMostOnce: headers.get(AT_MOST_ONCE_HEADER) === 'true',
-  continues: false,
 });
 
 /**
@@ -83,25 +83,5 @@ function toResponse(served: Served, keepPermit: () => (() => void) | undefined):
   headers['cache-control'] = 'no-cache';
   // Intermediate proxies must not buffer a stream.
   headers['x-accel-buffering'] = 'no';
-  return new Response(toReadable(followed(served.body, keepPermit())), { headers });
+  return new Response(toReadable(whenOver(served.body, keepPermit())), { headers });
 }
-
-/** The same stream; `onOver` is called when it has ended or is cancelled. */
-const followed =
-  (stream: EventStream, onOver: () => void = () => undefined): EventStream =>
-  (sink) => {
-    const flow = stream({
-      send: sink.send,
-      close() {
-        sink.close();
-        onOver();
-      },
-    });
-    return {
-      pull: () => flow.pull(),
-      cancel() {
-        flow.cancel();
-        onOver();
-      },
-    };
-  };

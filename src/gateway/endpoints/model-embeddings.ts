@@ -35,9 +35,6 @@ export function createModelEmbeddings(deps: {
         endpoint: 'embeddings',
         request: requestOf({ model: model.id, input: [...texts], encoding_format: 'float' }),
         caller: { workspaceId, email: '', keyId: '', limits: {} },
-        headers: undefined,
-        atMostOnce: false,
-        continues: false,
         signal,
       });
       if (served.kind === 'stream') {

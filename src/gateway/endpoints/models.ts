@@ -1,4 +1,4 @@
-import { modelNotFound } from '../plan.ts';
+import { modelNotFound } from '../catalogue/current.ts';
 import type { ModelRead } from '../schema.ts';
 import type { Catalogue, Model } from '../targets.ts';
 

@@ -2,18 +2,13 @@
 
 import { newRandomId } from '../../core/ids.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
+import { nextTimeSlice } from '../../core/time-slices.ts';
 import type { Answer, StreamAnswer } from '../answer.ts';
-import { blocksOf, DONE, toEvent } from '../events.ts';
+import { LOCAL_CHAT_MODEL } from '../catalogue/model.ts';
+import { DONE, toEvent } from '../events.ts';
+import { STREAM_BLOCK_UNITS } from '../limits.ts';
 import type { Usage } from '../usage.ts';
-import { LOCAL_CHAT_MODEL } from './models.ts';
-import { tokensOf } from './tokens.ts';
-
-export type Said = {
-  text: string;
-  /** The generated tokens only: a prompt that is repeated at the beginning of the text is not counted. */
-  tokens: number;
-  finishReason: 'stop' | 'length' | 'tool_calls';
-};
+import { type Said, tokensOf } from './echo.ts';
 
 /** How a kind of completion is written; each function gives a choice without its index and finish reason. */
 export type Wire = {
@@ -123,13 +118,31 @@ const toWire = ({ promptTokens, completionTokens }: Usage): JsonObject => ({
   total_tokens: promptTokens + completionTokens,
 });
 
+/**
+ * Events that are made as they are read, a block in each time slice, so that a long stream does not delay other requests.
+ * Cancelling ends the iteration.
+ */
 function toStream(events: Generator<string>): StreamAnswer {
   const first = events.next();
+  let begun = false;
   return {
     kind: 'stream',
     headers: {},
     first: Buffer.from(first.done === true ? '' : first.value),
-    blocks: blocksOf(events),
+    blocks: {
+      async next() {
+        if (begun) await nextTimeSlice();
+        begun = true;
+        let text = '';
+        while (text.length < STREAM_BLOCK_UNITS) {
+          const { value, done } = events.next();
+          if (done === true) break;
+          text += value;
+        }
+        return text === '' ? undefined : Buffer.from(text);
+      },
+      cancel: () => void events.return(undefined),
+    },
     settle: () => undefined,
     touch: () => undefined,
     rest: () => undefined,

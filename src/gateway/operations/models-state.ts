@@ -1,7 +1,7 @@
 import type { Clock } from '../../core/clock.ts';
 import { withoutCredentials } from '../../core/origin.ts';
 import type { Principal } from '../../core/principal.ts';
-import type { CatalogueKeeper } from '../catalogue/reload.ts';
+import type { CatalogueKeeper } from '../catalogue/current.ts';
 import type { AttemptCounts } from '../execute.ts';
 import type { ModelsState } from '../state-schema.ts';
 import type { Catalogue, Model, Target } from '../targets.ts';

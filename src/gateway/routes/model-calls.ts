@@ -43,7 +43,7 @@ export type ModelCallRoutesDeps = {
   workspaceEmbeddings: ReturnType<typeof createWorkspaceEmbeddings>;
   models: ReturnType<typeof createModels>;
   /** For the documentation: the currently available models. */
-  choices: Record<Endpoint, () => Choice>;
+  choices(endpoint: Endpoint): Choice;
 };
 
 const MODELS = {
@@ -115,7 +115,8 @@ const DESCRIPTION =
 /** Each operation stands below `/v1` and at the root. */
 export function modelCallRoutes(deps: ModelCallRoutesDeps): Route[] {
   const { workspaceEmbeddings, models, choices } = deps;
-  const ModelEnum = modelEnum(choices.embeddings);
+  const ofEmbeddings = () => choices('embeddings');
+  const ModelEnum = modelEnum(ofEmbeddings);
   return [
     ...CALLS.flatMap((spec) => ['/v1', ''].map((prefix) => callRoute(spec, prefix, deps))),
     route(
@@ -133,7 +134,7 @@ export function modelCallRoutes(deps: ModelCallRoutesDeps): Route[] {
         bodyContent: {
           'application/json': {
             schema: embeddingIn(ModelEnum),
-            example: withModel(EMBEDDING_REQUEST_EXAMPLE, choices.embeddings),
+            example: withModel(EMBEDDING_REQUEST_EXAMPLE, ofEmbeddings),
           },
         },
         responses: withOpenAiErrors(
@@ -141,7 +142,7 @@ export function modelCallRoutes(deps: ModelCallRoutesDeps): Route[] {
             200: {
               description: 'A vector for each text.',
               schema: embeddingOut(ModelEnum),
-              example: withModel(EMBEDDING_EXAMPLE, choices.embeddings),
+              example: withModel(EMBEDDING_EXAMPLE, ofEmbeddings),
             },
             422: { description: 'Validation error.', schema: HTTPValidationError },
           },
@@ -218,7 +219,7 @@ const callRoute = (
       summary,
       description: DESCRIPTION,
       ...BODY,
-      bodyContent: { 'application/json': { schema, example: withModel(example, choices[endpoint]) } },
+      bodyContent: { 'application/json': { schema, example: withModel(example, () => choices(endpoint)) } },
       responses: withOpenAiErrors(
         {
           200: {
@@ -232,5 +233,5 @@ const callRoute = (
         CALL_STATUSES,
       ),
     },
-    (input) => forward(endpoint, input),
+    forward(endpoint),
   );

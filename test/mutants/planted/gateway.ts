@@ -310,7 +310,7 @@ export const gateway: readonly Planted[] = [
   },
   {
     mistake: 'a limit of tokens is not honoured by local-echo',
-    file: 'src/gateway/local/echo.ts',
+    file: 'src/gateway/local/answer.ts',
     text: 'const tokensMax = Math.min(share, readTokensMax(body, 1) ?? share);',
     replacement: 'const tokensMax = share;',
     test: 'test/gateway/sdk-conformance/local-echo.test.ts',
@@ -338,7 +338,7 @@ export const gateway: readonly Planted[] = [
   },
   {
     mistake: 'a models file with a mistake takes the models away',
-    file: 'src/gateway/catalogue/reload.ts',
+    file: 'src/gateway/catalogue/current.ts',
     text: '      const message = error instanceof Error',
     replacement: '      present = undefined;\n      const message = error instanceof Error',
     test: 'test/acceptance/gateway/reload.test.ts',

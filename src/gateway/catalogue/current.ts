@@ -1,13 +1,15 @@
-// The current catalogue: read at the start and on SIGHUP, with upstreams' lists refreshed at intervals. A request that
-// began with one catalogue ends with it.
+// The current catalogue, and the model of a request in it. It is read at the start and on SIGHUP, with upstreams' lists refreshed at
+// intervals. A request that began with one catalogue ends with it.
 
 import { readFile } from 'node:fs/promises';
 import { codeOf, explain, unavailable } from '../../core/errors.ts';
 import type { Job } from '../../core/lifecycle.ts';
 import type { Logger } from '../../core/logger.ts';
 import { SettingsError } from '../../core/settings-reader.ts';
+import { OpenAiRefusal } from '../../http/openai-error.ts';
 import { LISTING_RETRY_MS, LISTING_TTL_MS } from '../limits.ts';
-import type { Catalogue } from '../targets.ts';
+import type { ModelCall } from '../model-call.ts';
+import type { Catalogue, Model } from '../targets.ts';
 import { FileMistake, type ReadVariable } from './file-mistake.ts';
 import { listModels } from './listing.ts';
 import { BUILT_IN_CATALOGUE, type CatalogueSpec, type UpstreamSpec } from './model.ts';
@@ -109,6 +111,45 @@ export function createCatalogue(deps: {
       },
     },
   };
+}
+
+/**
+ * The model that is named, else the stated default of the endpoint. Throws 404, naming the models there are; 400 for one
+ * that cannot do this; 501 where none can.
+ */
+export function findModel(
+  catalogue: Catalogue,
+  { endpoint, request }: Pick<ModelCall, 'endpoint' | 'request'>,
+): Model {
+  if (endpoint === 'images' && !catalogue.models.some(({ endpoints }) => endpoints.includes('images')))
+    throw new OpenAiRefusal('not-implemented', 'No model that makes images is configured');
+  const name = request.model ?? catalogue.statedDefaults[endpoint];
+  if (name === undefined || name === '') {
+    throw new OpenAiRefusal('malformed', "The member 'model' is required", {
+      param: 'model',
+      code: 'missing_required_parameter',
+    });
+  }
+  const model = catalogue.byId.get(name);
+  if (model === undefined) throw modelNotFound(catalogue, name);
+  if (!model.endpoints.includes(endpoint)) {
+    const can = model.endpoints.join(', ');
+    throw new OpenAiRefusal('malformed', `The model ${model.id} cannot do ${endpoint}; it does ${can}`, {
+      param: 'model',
+    });
+  }
+  return model;
+}
+
+/** 404, naming the models there are. */
+export function modelNotFound({ models, onMissing }: Catalogue, name: string): OpenAiRefusal {
+  onMissing?.();
+  const shown = JSON.stringify(name.length > 100 ? `${name.slice(0, 100)}…` : name);
+  const names = models.map(({ id }) => id).join(', ');
+  return new OpenAiRefusal('not-found', `The model ${shown} does not exist. There are: ${names}`, {
+    code: 'model_not_found',
+    param: 'model',
+  });
 }
 
 /** The mistake without the path of the file, because `/readyz` shows it to callers without a key. */
