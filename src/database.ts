@@ -93,18 +93,27 @@ export async function connectDatabase(
   const told: Logger['warn'] = (fields, message) => (connected ? log.warn(fields, message) : undefined);
   const poolLog = { info: log.info.bind(log), warn: told };
   const sql = connectPostgres({ url, applicationName: 'atrium', log: poolLog, json: LOSSLESS });
+  try {
+    await untilReachable(log, async () => {
+      await checkServer(sql);
+      await migrate(sql, { directory: MIGRATIONS, log, ...migration });
+    });
+    connected = true;
+    return sql;
+  } catch (error) {
+    await sql.end({ timeout: 1 });
+    throw new Error(explainRefusal(error), { cause: error });
+  }
+}
+
+/** Does a step of the start, and does it again while the database is away, for half a minute at most. Throws the step's error. */
+export async function untilReachable<Value>(log: Logger, step: () => Promise<Value>): Promise<Value> {
   const deadline = performance.now() + DATABASE_WAIT_MS;
   for (let attempt = 0; ; attempt++) {
     try {
-      await checkServer(sql);
-      await migrate(sql, { directory: MIGRATIONS, log, ...migration });
-      connected = true;
-      return sql;
+      return await step();
     } catch (error) {
-      if (!isUnavailable(error) || isFromPooler(error) || performance.now() > deadline) {
-        await sql.end({ timeout: 1 });
-        throw new Error(explainRefusal(error), { cause: error });
-      }
+      if (!isUnavailable(error) || isFromPooler(error) || performance.now() > deadline) throw error;
       if (attempt === 0) {
         const seconds = DATABASE_WAIT_MS / 1000;
         log.warn({ err: error }, `the database is not reachable yet; waiting for it, ${seconds} s at most`);

@@ -10,7 +10,13 @@ import type { AccessLog, Logger } from './core/logger.ts';
 import { toOrigin } from './core/origin.ts';
 import type { Siblings } from './core/siblings.ts';
 import { until } from './core/wait.ts';
-import { connectDatabase, connectForAccess, connectForLastingPlans, connectForSearch } from './database.ts';
+import {
+  connectDatabase,
+  connectForAccess,
+  connectForLastingPlans,
+  connectForSearch,
+  untilReachable,
+} from './database.ts';
 import { type FirstKey, keepFirstKey } from './first-key.ts';
 import { createAdmission } from './http/admission/admission.ts';
 import { createMemoryGuard } from './http/admission/memory-guard.ts';
@@ -145,9 +151,10 @@ export async function startService(
   let first: FirstKey;
   try {
     // Each request looks up its key first, and making a connection for that may take a busy machine longer than it waits.
-    await Promise.all([lifecycle.start(), lookUpSql`select 1`]);
+    const connected = untilReachable(log, () => lookUpSql`select 1`);
+    await Promise.all([lifecycle.start(), connected]);
     // Nothing is ready before the key that was asked for is: the first request may come with it.
-    first = await keepFirstKey(config, areas.bootstrap);
+    first = await untilReachable(log, () => keepFirstKey(config, areas.bootstrap));
     await beforeListening?.();
     listen();
   } catch (error) {

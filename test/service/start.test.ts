@@ -4,6 +4,7 @@ import { expect, test } from 'bun:test';
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { dirname, join } from 'node:path';
+import { eventually } from '../support/child.ts';
 import { testDatabase } from '../support/database.ts';
 import { freshFolder } from '../support/folders.ts';
 import { BOOTSTRAP_KEY, refusalOf, startService, WORKSPACE } from '../support/service.ts';
@@ -89,4 +90,23 @@ test('a server that is older than what is needed is refused before anything is t
   );
   const [tables] = await sql`SELECT count(*)::int AS n FROM pg_tables WHERE schemaname = 'public'`;
   expect(tables?.['n']).toBe(0);
+});
+
+test('a connection that is lost amid the first key does not end the start', async () => {
+  await using database = await testDatabase();
+  const { sql, url } = database;
+  const holder = sql.reserve();
+  await holder.unsafe('begin; lock table keys in access exclusive mode');
+  const starting = startService({ environment: { DATABASE_URL: url } });
+  await eventually('the first key to wait', async () => {
+    const [waiting] = await sql`
+      select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock' and query ilike '%insert into keys%'`;
+    return waiting !== undefined;
+  });
+  await holder.unsafe('rollback');
+  holder.release();
+  await using service = await starting;
+  const answer = await fetch(`${service.url}/admin/api/status`, { headers: { APIKeyHeader: BOOTSTRAP_KEY } });
+  expect(answer.status).toBe(200);
 });
