@@ -74,18 +74,15 @@ export function createIndexes(connection: { url: string; apiKey: string | undefi
     const { path, params = {}, body, ndjson } = options;
     const limit = AbortSignal.timeout(ndjson === undefined ? REQUEST_TIMEOUT_MS : SEND_TIMEOUT_MS);
     const type = ndjson === undefined ? 'application/json' : 'application/x-ndjson';
-    const parameters = Object.entries(params).map(([name, value]) => `${name}=${encodeURIComponent(value)}`);
+    const parameters = new URLSearchParams(Object.entries(params).map(([name, value]) => [name, `${value}`]));
     try {
       signal.throwIfAborted();
-      const answer = await fetch(
-        [`${origin}/${path}`, ...parameters].join(parameters.length === 0 ? '' : '?'),
-        {
-          method: method.toUpperCase(),
-          headers: { ...own, 'content-type': type, ...traceHeaders() },
-          body: ndjson ?? (body === undefined ? null : JSON.stringify(body)),
-          signal: AbortSignal.any([signal, limit]),
-        },
-      );
+      const answer = await fetch(`${origin}/${path}?${parameters}`, {
+        method: method.toUpperCase(),
+        headers: { ...own, 'content-type': type, ...traceHeaders() },
+        body: ndjson ?? (body === undefined ? null : JSON.stringify(body)),
+        signal: AbortSignal.any([signal, limit]),
+      });
       if (!answer.ok) throw await toRefusal(answer);
       return (await answer.json()) as Answer;
     } catch (error) {
