@@ -3,12 +3,12 @@
 
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { median } from '../compute/statistics.ts';
 import { printTable, whole } from '../lib/report.ts';
 import { measureMirrored } from './mirrored.ts';
-import { checked, fill, IN_FLIGHT, type Library, OPERATIONS, type Operation } from './operations.ts';
+import { fill, IN_FLIGHT, type Library, OPERATIONS, type Operation } from './operations.ts';
+import { measure, medianOf, type Price, sumOf } from './price.ts';
 import { measureSearches } from './searches.ts';
-import { HERE, type Side, startSide, type Used } from './side.ts';
+import { HERE, type Side, startSide } from './side.ts';
 
 const OPTIONS = {
   against: { type: 'string', default: '' },
@@ -23,7 +23,6 @@ const USAGE = `bun run bench everyday [--against FOLDER] [--rounds 3] [--seconds
   [--searches 300,10000]  searches alone, of so many documents each, beside statements written by hand
   [--mirrored]            these with a Meilisearch (MEILI_BINARY) beside the same without`;
 
-type Price = Used & { perSecond: number };
 type Prepared = { side: Side; library: Library };
 
 export async function run(): Promise<void> {
@@ -81,41 +80,6 @@ async function price(options: {
     ]),
   );
 }
-
-/** Requests are numbered through, so that no two change a document to the same. */
-let asked = 0;
-
-async function measure({ side, library }: Prepared, operation: Operation, seconds: number): Promise<Price> {
-  let done = 0;
-  const before = side.used();
-  const startedAt = performance.now();
-  const endsAt = startedAt + seconds * 1000;
-  const keep = async (line: number): Promise<void> => {
-    while (performance.now() < endsAt) {
-      const answer = await checked(operation.ask(library, asked++, line));
-      await answer.arrayBuffer();
-      done += 1;
-    }
-  };
-  await Promise.all(Array.from({ length: IN_FLIGHT }, (_, line) => keep(line)));
-  const took = (performance.now() - startedAt) / 1000;
-  const after = side.used();
-  return {
-    service: (after.service - before.service) / done,
-    postgres: (after.postgres - before.postgres) / done,
-    store: (after.store - before.store) / done,
-    perSecond: done / took,
-  };
-}
-
-const medianOf = (prices: readonly Price[]): Price => ({
-  service: median(prices.map(({ service }) => service)),
-  postgres: median(prices.map(({ postgres }) => postgres)),
-  store: median(prices.map(({ store }) => store)),
-  perSecond: median(prices.map(({ perSecond }) => perSecond)),
-});
-
-const sumOf = ({ service, postgres, store }: Price): number => service + postgres + store;
 
 /** What two measurements of the same differ by. */
 const NOISE = 1.1;

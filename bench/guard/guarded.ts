@@ -5,6 +5,7 @@ import { compareVerification } from '../bots/verification.ts';
 import { compareHistory } from '../chat/history.ts';
 import { compareWithC } from '../compute/kernels.ts';
 import { median } from '../compute/statistics.ts';
+import { compareWithFloors } from '../everyday/floors.ts';
 import { compareSearches, ratioOf } from '../everyday/searches.ts';
 import { startSetting as startGateway } from '../gateway/setting.ts';
 import { compareSmall } from '../gateway/small.ts';
@@ -13,9 +14,15 @@ import { comparePages } from '../usage/retrieval.ts';
 import { startSetting as startUsage } from '../usage/setting.ts';
 import { compareScan } from '../vectors/index.ts';
 
-type Ratio = { name: string; holds: number; better: 'more' | 'less' };
+export type Ratio = { name: string; holds: number; better: 'more' | 'less' };
 
-export type Guarded = { ratios: readonly Ratio[] /** In their order. */; measure(): Promise<number[]> };
+export type Guarded = {
+  ratios: readonly Ratio[];
+  /** The program without which the floor cannot be measured. */
+  needs?: string;
+  /** In the order of the ratios. */
+  measure(): Promise<number[]>;
+};
 
 const less = (name: string, holds: number): Ratio => ({ name, holds, better: 'less' });
 const more = (name: string, holds: number): Ratio => ({ name, holds, better: 'more' });
@@ -31,6 +38,7 @@ const EVENTS_SECONDS = 8;
 const PAGES_DEPTH = 100_000;
 const PAGE_REQUESTS = 150;
 const SEARCHES = { rounds: 2, seconds: 0.4, only: /^(a tag|two facets|by name|a summary)/ };
+const FLOORS = { rounds: 4, seconds: 0.4 };
 const HISTORY_READS = 500;
 const HISTORY_SECONDS = 2;
 
@@ -44,10 +52,12 @@ export const GUARDED: readonly Guarded[] = [
   },
   {
     ratios: [less('compute: fib(42), of C', 1.25)],
+    needs: 'gcc',
     measure: async () => [median((await compareWithC(FIBONACCI_ROUNDS)).map(({ c, kernel }) => kernel / c))],
   },
   {
     ratios: [more('vectors: a scan, of C', 0.5)],
+    needs: 'gcc',
     async measure() {
       const { c, one } = await compareScan(VECTORS, VECTOR_ROUNDS);
       return [c / one];
@@ -66,6 +76,15 @@ export const GUARDED: readonly Guarded[] = [
       const ratios = (await compareSearches(300, SEARCHES)).map(ratioOf);
       return [ratios.reduce((sum, ratio) => sum + ratio, 0) / ratios.length];
     },
+  },
+  {
+    ratios: [
+      less('gateway: processor time of one embedding, of a vector as JSON', 3.5),
+      less('usage: processor time of a page of 50 events, of its statement', 1.5),
+      less('documents: processor time of a patch, of an update of one row', 8),
+      less('chat: processor time of a message with the local echo, of two inserts', 6.5),
+    ],
+    measure: () => compareWithFloors(FLOORS),
   },
   {
     ratios: [

@@ -3,7 +3,7 @@
 
 import { parseArgs } from 'node:util';
 import { printTable, whole } from '../lib/report.ts';
-import { GUARDED, type Guarded } from './guarded.ts';
+import { GUARDED, type Guarded, type Ratio } from './guarded.ts';
 
 /** The part of what holds that a ratio must reach. */
 const SHARE_MIN = 0.85;
@@ -19,10 +19,28 @@ export async function run(): Promise<void> {
   const only = readOnly();
   const startedAt = performance.now();
   const judged: Judged[] = [];
-  for (const guarded of GUARDED.filter(({ ratios }) => ratios.some(({ name }) => only.test(name))))
-    judged.push(...(await judge(guarded)));
+  const chosen = GUARDED.filter(({ ratios }) => ratios.some(({ name }) => only.test(name)));
+  if (chosen.length === 0) throw new Error('no ratio has such a name');
+  // Also where it is ended before.
+  process.once('exit', () => {
+    print(judged, (performance.now() - startedAt) / 1000);
+    const isJudged = (ratio: Ratio): boolean => judged.some(({ name }) => name === ratio.name);
+    for (const { ratios, needs } of chosen)
+      for (const ratio of ratios.filter((each) => !isJudged(each)))
+        console.log(
+          `Skipped: ${ratio.name}: ${isAbsent(needs) ? `${needs} is not installed` : 'it was ended before'}`,
+        );
+  });
+  for (const guarded of chosen) if (!isAbsent(guarded.needs)) judged.push(...(await judge(guarded)));
+  if (!judged.every(({ share }) => share >= SHARE_MIN)) process.exit(1);
+}
+
+const isAbsent = (program: string | undefined): boolean =>
+  program !== undefined && Bun.which(program) === null;
+
+function print(judged: readonly Judged[], seconds: number): void {
   printTable(
-    `What holds, and what was measured in ${whole((performance.now() - startedAt) / 1000)} s`,
+    `What holds, and what was measured in ${whole(seconds)} s`,
     ['ratio', 'holds', 'measured', 'of it', `≥ ${SHARE_MIN}`, 'tries'],
     judged.map(({ name, holds, measured, share, tries }) => [
       name,
@@ -34,10 +52,7 @@ export async function run(): Promise<void> {
     ]),
   );
   const worse = judged.filter(({ share }) => share < SHARE_MIN);
-  if (judged.length === 0) throw new Error('no ratio has such a name');
-  if (worse.length === 0) return;
-  console.error(`\nWorse than what holds: ${worse.map(({ name }) => name).join('; ')}`);
-  process.exit(1);
+  if (worse.length > 0) console.error(`\nWorse than what holds: ${worse.map(({ name }) => name).join('; ')}`);
 }
 
 /** Measures all ratios of one floor, again while one of them falls short; of the tries the best counts. */
