@@ -217,11 +217,13 @@ export async function confirm({ library, random, retentionMs }: Load, entry: Ent
   const all = answers.filter(({ status }) => status === 201).map(({ text }) => JSON.parse(text));
   const records = all.filter(({ id }) => !isEarlier(entry, id));
   for (const record of records) checkRecord(entry, record);
-  const mayMiss = records.length === 0 && !exists && mayBeMissing(entry, retentionMs);
+  // Of several at once one may come between the sweeper, which takes an old upload, and another one's record of it.
+  const mayMiss = !exists && mayBeMissing(entry, retentionMs);
   for (const { status, text } of answers) {
     const earlier = status === 201 && isEarlier(entry, JSON.parse(text).id);
-    if ((status === 404 || earlier) && mayMiss) entry.upload = 'gone';
-    else if (earlier) throw new Error(`a file is lost, and the one before it confirmed again: ${text}`);
+    if ((status === 404 || earlier) && mayMiss) {
+      if (records.length === 0) entry.upload = 'gone';
+    } else if (earlier) throw new Error(`a file is lost, and the one before it confirmed again: ${text}`);
     else if (status !== 201 && status !== 503) {
       throw new Error(`the confirm of ${describeEntry(entry)}: ${status} ${text}`);
     }
