@@ -10,6 +10,7 @@ import { silentLog } from '../../test/support/database.ts';
 import { postgresMicros } from '../lib/process.ts';
 import { printTable, whole } from '../lib/report.ts';
 import type { Workspace } from './corpus.ts';
+import { setPending } from './pending.ts';
 import { insertFor, removeInserted } from './writes.ts';
 
 const IN_FLIGHT = 16;
@@ -65,17 +66,6 @@ async function mergeRecent(sql: Sql): Promise<void> {
   await sql.unsafe('DROP SCHEMA recent CASCADE');
 }
 
-const GIN = ['document_search_name_parts', 'document_search_terms', 'document_texts_words'];
-
-const pending = async (sql: Sql, on: boolean): Promise<void> => {
-  for (const index of GIN) {
-    await sql.unsafe(
-      `ALTER INDEX ${index} SET (fastupdate = ${on ? 'on' : 'off'}, gin_pending_list_limit = 4096)`,
-    );
-    if (!on) await sql`SELECT gin_clean_pending_list(${index}::regclass)`;
-  }
-};
-
 const NOW: Design = { name: 'as the service has it' };
 
 const DESIGNS: readonly Design[] = [
@@ -95,8 +85,8 @@ const DESIGNS: readonly Design[] = [
   {
     name: 'both, pending lists of 4 MB',
     settings: { ...COMPRESSED, ...SELDOM },
-    before: (sql) => pending(sql, true),
-    after: (sql) => pending(sql, false),
+    before: (sql) => setPending(sql, 4096),
+    after: (sql) => setPending(sql, 0),
   },
   {
     name: 'both, search rows in small tables beside the large ones',

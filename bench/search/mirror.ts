@@ -45,17 +45,20 @@ async function filled(sql: Sql): Promise<void> {
 /** The age of the oldest change that the search server lacks, many times a second: nothing is later than that. */
 async function measureLag(session: Session, sql: Sql, perSecond: number): Promise<void> {
   const ages: number[] = [];
-  const sample = async (): Promise<void> => {
-    const endsAt = performance.now() + session.seconds * LAG_STRETCH * 1000;
-    while (performance.now() < endsAt) {
-      const [row] = await sql<{ age: number }[]>`
+  const seconds = session.seconds * LAG_STRETCH;
+  let done = false;
+  const changing = besideChanges(session, perSecond, async () => undefined, seconds).finally(() => {
+    done = true;
+  });
+  // From the first change on: the load generator needs a while to start.
+  while (!done) {
+    const [row] = await sql<{ age: number }[]>`
         SELECT coalesce(extract(epoch FROM clock_timestamp() - min(queued_at)), 0)::float8 AS age
         FROM search_outbox WHERE refusal IS NULL`;
-      ages.push(row?.age ?? 0);
-      await Bun.sleep(POLL_MS);
-    }
-  };
-  const { changes } = await besideChanges(session, perSecond, sample, session.seconds * LAG_STRETCH);
+    if (ages.length > 0 || (row?.age ?? 0) > 0) ages.push(row?.age ?? 0);
+    await Bun.sleep(POLL_MS);
+  }
+  const { changes } = await changing;
   const sorted = ages.toSorted((a, b) => a - b);
   const at = (share: number): number => sorted[Math.floor((sorted.length - 1) * share)] ?? 0;
   const [p50, p95, p99] = [at(0.5), at(0.95), at(0.99)];

@@ -12,7 +12,7 @@ type Delivered = {
 };
 
 /** The server takes half a second for a task, however small: few and large ones keep up. */
-const BYTES_PER_TASK = 10_000_000;
+const BYTES_PER_TASK = 20_000_000;
 const DOCUMENTS_PER_TURN = 50;
 
 /** What one task is made of: documents as lines of JSON, or ids to be deleted. */

@@ -12,7 +12,7 @@ import { createRegistrations, type Registration } from './registrations.ts';
 import { INDEX_SETTINGS, INDEX_VERSION } from './settings.ts';
 
 /** Documents queued at once, while fewer wait: changes are not kept waiting behind all that there are. */
-const QUEUED_MAX = 4000;
+const QUEUED_MAX = 8000;
 
 export function createRebuild(deps: {
   sql: Transaction;

@@ -16,7 +16,7 @@ import { createRegistrations, type Registration } from './registrations.ts';
 export const WRITER_LOCK = 'documents.mirror';
 const LOCK_RETRY_MS = 500;
 const POLL_MS = 25;
-const ROUND_LIMITS = { documentsMax: 4000, bytesMax: 20_000_000 };
+const ROUND_LIMITS = { documentsMax: 8000, bytesMax: 20_000_000 };
 const IDLE_MS = 200;
 const HORIZON_POLL_MS = 20;
 /** Between two looks at whether the server still has our indexes. */
