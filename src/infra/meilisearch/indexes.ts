@@ -1,5 +1,6 @@
 // Writing to a search server: indexes, their documents, and the tasks that a server makes of each request.
 
+import { Meilisearch, MeilisearchApiError, type Settings, type Task } from 'meilisearch';
 import { traced, traceHeaders } from '../../core/tracing.ts';
 
 /** The server did not do what was asked. Neither message nor fields hold any of the documents. */
@@ -24,11 +25,7 @@ const POLL_MS_MIN = 5;
 const POLL_MS_MAX = 250;
 const POLL_GROWTH = 1.4;
 
-/** As the server's API has them. */
-export type IndexSettings = Readonly<Record<string, unknown>>;
-
-type Failure = { code?: string; type?: string };
-type Task = { uid: number; status: string; error: Failure | null };
+export type IndexSettings = Settings;
 
 export type PageQuery = {
   ids?: readonly string[];
@@ -44,15 +41,11 @@ export type Indexes = ReturnType<typeof createIndexes>;
 /** Every call throws IndexingError, and none goes on after the signal. */
 export function createIndexes(connection: { url: string; apiKey: string | undefined }) {
   const { url: host, apiKey } = connection;
-  const own = {
-    // A compressed answer follows its head in a packet of its own, which waits 40 ms for the head's delayed acknowledgement.
-    'accept-encoding': 'identity',
-    ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
-  };
+  const { httpRequest } = new Meilisearch({ host, ...(apiKey === undefined ? {} : { apiKey }) });
   type Method = 'get' | 'post' | 'patch' | 'delete';
   type Request = { path: string; params?: Record<string, string | number>; body?: unknown; ndjson?: string };
 
-  const { hostname, origin, port, protocol } = new URL(host);
+  const { hostname, port, protocol } = new URL(host);
   const server = {
     'server.address': hostname,
     'server.port': Number(port) || (protocol === 'https:' ? 443 : 80),
@@ -71,23 +64,23 @@ export function createIndexes(connection: { url: string; apiKey: string | undefi
       () => send<Answer>(method, options, signal),
     );
   const send = async <Answer>(method: Method, options: Request, signal: AbortSignal): Promise<Answer> => {
-    const { path, params = {}, body, ndjson } = options;
+    const { path, params, body, ndjson } = options;
     const limit = AbortSignal.timeout(ndjson === undefined ? REQUEST_TIMEOUT_MS : SEND_TIMEOUT_MS);
-    const type = ndjson === undefined ? 'application/json' : 'application/x-ndjson';
-    const parameters = new URLSearchParams(Object.entries(params).map(([name, value]) => [name, `${value}`]));
     try {
       signal.throwIfAborted();
-      const answer = await fetch(`${origin}/${path}?${parameters}`, {
-        method: method.toUpperCase(),
-        headers: { ...own, 'content-type': type, ...traceHeaders() },
-        body: ndjson ?? (body === undefined ? null : JSON.stringify(body)),
-        signal: AbortSignal.any([signal, limit]),
+      return await httpRequest[method]<Answer>({
+        path,
+        ...(params === undefined ? {} : { params }),
+        ...(body === undefined ? {} : { body: body as object }),
+        ...(ndjson === undefined ? {} : { body: ndjson, contentType: 'application/x-ndjson' }),
+        extraRequestInit: {
+          signal: AbortSignal.any([signal, limit]),
+          // A compressed answer follows its head in a packet of its own, which waits 40 ms for the head's delayed acknowledgement.
+          headers: { 'accept-encoding': 'identity', ...traceHeaders() },
+        },
       });
-      if (!answer.ok) throw await toRefusal(answer);
-      return (await answer.json()) as Answer;
     } catch (error) {
-      if (error instanceof IndexingError) throw error;
-      throw new IndexingError('the search server cannot be reached, or did not answer in time');
+      throw toIndexingError(error);
     }
   };
   const enqueue = async (method: Method, options: Request, signal: AbortSignal): Promise<number> =>
@@ -115,7 +108,7 @@ export function createIndexes(connection: { url: string; apiKey: string | undefi
       enqueue('post', { path: at(indexUid, '/documents/delete-batch'), body: ids }, signal),
 
     /** Makes the index if there is none and gives it the settings; may be repeated. */
-    async prepare(indexUid: string, settings: IndexSettings, signal: AbortSignal): Promise<void> {
+    async prepare(indexUid: string, settings: Settings, signal: AbortSignal): Promise<void> {
       const made = await enqueue(
         'post',
         { path: 'indexes', body: { uid: indexUid, primaryKey: 'id' } },
@@ -195,11 +188,13 @@ export function createIndexes(connection: { url: string; apiKey: string | undefi
 }
 
 /** Of a request: its own mistakes are 400 and 413, all else is the server's state or our key. */
-async function toRefusal(answer: Response): Promise<IndexingError> {
-  const { code = '' } = (await answer.json().catch(() => ({}))) as Failure;
-  const refused = answer.status === 400 || answer.status === 413;
-  return new IndexingError(`the search server answered ${answer.status} ${code}`.trimEnd(), {
-    code,
+function toIndexingError(error: unknown): IndexingError {
+  if (!(error instanceof MeilisearchApiError))
+    return new IndexingError('the search server cannot be reached, or did not answer in time');
+  const { cause, response } = error;
+  const refused = response.status === 400 || response.status === 413;
+  return new IndexingError(`the search server answered ${response.status} ${cause?.code ?? ''}`.trimEnd(), {
+    code: cause?.code ?? '',
     refused,
   });
 }

@@ -9,7 +9,7 @@ import { MAPPING } from './document.ts';
 const EXACT = { facetSearch: false, filter: { equality: true, comparison: false } };
 const COMPARED = { facetSearch: false, filter: { equality: true, comparison: true } };
 
-export const INDEX_SETTINGS = {
+export const INDEX_SETTINGS: IndexSettings = {
   searchableAttributes: ['name', 'tags', 'categories', 'slots', 'summary'],
   filterableAttributes: [
     { attributePatterns: ['id', 'workspace', 'class', 'terms', 'no_size'], features: EXACT },
@@ -22,7 +22,7 @@ export const INDEX_SETTINGS = {
   // Totals are exact, whatever they are.
   pagination: { maxTotalHits: 1_000_000_000 },
   facetSearch: false,
-} satisfies IndexSettings;
+};
 
 export const INDEX_VERSION = new Bun.CryptoHasher('sha256')
   .update(JSON.stringify([ENTRY_FORM, MAPPING, INDEX_SETTINGS]))
