@@ -188,7 +188,7 @@ test('the server stays within its alarm lengths', () => {
   expect(linesOf('src/chat/')).toBeLessThanOrEqual(3876);
   expect(linesOf('src/usage/')).toBeLessThanOrEqual(4240);
   expect(linesOf('src/gateway/')).toBeLessThanOrEqual(9095);
-  expect(linesOf('src/')).toBeLessThanOrEqual(64_800);
+  expect(linesOf('src/')).toBeLessThanOrEqual(64_792);
   expect(linesOf('src/console/')).toBeLessThanOrEqual(440);
   expect(linesOf('src/compute/')).toBeLessThanOrEqual(344);
   expect(linesOf('src/bots/')).toBeLessThanOrEqual(2130);
