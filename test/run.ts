@@ -10,7 +10,6 @@ import { sharedBy, startServer } from './support/database.ts';
 import { FailuresAgain } from './support/failures-again.ts';
 import { filesOf, type Group, isGroup } from './support/groups.ts';
 import { startNatsCluster } from './support/nats-server.ts';
-import { prepareCluster } from './support/prepared-cluster.ts';
 import { openRunFolder } from './support/run-folder.ts';
 import { sharedNats } from './support/service.ts';
 
@@ -30,7 +29,6 @@ async function runTests(): Promise<number> {
   // A file of this group starts no process, and asks for no database.
   if (group !== 'unit') process.env['TEST_SERVICE'] ??= buildService();
   const server = group === 'unit' ? undefined : await startServer();
-  const prepared = group === 'unit' ? undefined : await prepareCluster(run.folder);
   const cluster = process.env['TEST_NATS'] === 'cluster' ? await startNatsCluster() : undefined;
   const [first] = cluster?.servers ?? [];
   const tests = Bun.spawn(
@@ -48,7 +46,6 @@ async function runTests(): Promise<number> {
       env: {
         ...process.env,
         ...(server && sharedBy(server)),
-        ...prepared,
         ...(cluster && first && sharedNats({ url: cluster.url, monitorUrl: first.monitorUrl })),
       },
     },

@@ -37,7 +37,7 @@ describe.skipIf(missing !== undefined)(
     beforeAll(async () => {
       disk = await mountFaultyDisk({ namesWithFiles: 'data/postgres/cluster/**' });
       const dataDir = join(disk.path, 'data');
-      const running = await startService({ dataDir, isFirstStart: true });
+      const running = await startService({ dataDir });
       secret = secretOf(dataDir);
       const found: { title: string; folder: string; before: Promised; after: Promised }[] = [];
       try {

@@ -6,7 +6,6 @@ import { join } from 'node:path';
 import { type EmbeddedPostgres, startPostgres } from '../../src/embedded/postgres/index.ts';
 import { freePort, freeze } from './child.ts';
 import { silentLog } from './database.ts';
-import { usePreparedCluster } from './prepared-cluster.ts';
 
 export type PostgresUnderTest = AsyncDisposable & {
   url: string;
@@ -38,7 +37,6 @@ export async function startPostgresServer(
   const port = freePort();
   const launch = (): Promise<EmbeddedPostgres> =>
     startPostgres({ directory, log: silentLog, port, settings, wrapper });
-  usePreparedCluster(directory);
   let server = await launch();
   const { url } = server;
   const signal = (name: NodeJS.Signals): void => signalPostgres(directory, name);

@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { type Child, eventually, startChild } from './child.ts';
 import { type TestDatabase, testDatabase } from './database.ts';
-import { usePreparedCluster } from './prepared-cluster.ts';
 
 const START_MS_MAX = 60_000;
 
@@ -50,16 +49,14 @@ const databases = new Map<string, TestDatabase>();
 /**
  * Starts the service with a workspace `acme` and BOOTSTRAP_KEY. A fresh data folder is made, and removed with it,
  * unless one is given; with a fresh one goes a fresh database on the Postgres of the test run. The service embeds its
- * own Postgres where the test asks for that or gives it a data folder; unless its first start is what is tested, that has been set
- * up before. A detached one leads a process group of its own; one with a terminal speaks as to a person.
+ * own Postgres where the test asks for that or gives it a data folder. A detached one leads a process group of its own;
+ * one with a terminal speaks as to a person.
  */
 export async function startService(
   options: {
     environment?: Record<string, string>;
     dataDir?: string;
     postgres?: 'embedded';
-    /** Whether it is to set up the Postgres that it embeds. */
-    isFirstStart?: boolean;
     detached?: boolean;
     terminal?: boolean;
     command?: readonly string[];
@@ -75,8 +72,6 @@ export async function startService(
     options.environment?.['DATABASE_URL'] === undefined;
   if (fresh) databases.set(dataDir, await testDatabase());
   const database = databases.get(dataDir);
-  const embeds = database === undefined && options.environment?.['DATABASE_URL'] === undefined;
-  if (embeds && options.isFirstStart !== true) usePreparedCluster(join(dataDir, 'postgres'));
   const child = startChild(options.command ?? [process.execPath, MAIN], {
     detached: options.detached ?? false,
     terminal,
@@ -123,7 +118,7 @@ export async function startService(
 
 /** What a service that does not start says at its end; one that does start is ended. */
 export async function refusalOf(options: Parameters<typeof startService>[0]): Promise<string> {
-  const told = await startService({ ...options, isFirstStart: true }).then(
+  const told = await startService(options).then(
     async (service) => {
       await service[Symbol.asyncDispose]();
       return 'it started';
