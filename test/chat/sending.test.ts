@@ -312,6 +312,31 @@ test.each([false, true])(
   },
 );
 
+test('a question that failed, and is deleted while it is sent again, stays deleted, and is not counted', async () => {
+  const { name, chat_session_id } = await chat.newSession();
+  const text = '[fail upstream-failed] once';
+  expectRefusal(await chat.send(name, text, { id: 'failed' }), 502);
+  const [question] = await chat.transcript(chat_session_id);
+  const waiting = async (): Promise<number> => {
+    const [{ count } = { count: 0 }] = await setting.sql<{ count: number }[]>`
+      SELECT count(*)::int FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+    return count;
+  };
+  const holder = setting.sql.reserve();
+  await holder.unsafe(`BEGIN; SELECT FROM chat_sessions WHERE id = ${chat_session_id} FOR UPDATE`);
+  const removed = chat.remove(question?.message_id ?? 0);
+  await eventually('the deletion to wait', async () => (await waiting()) === 1);
+  const again = chat.send(name, text, { id: 'failed' });
+  await eventually('both to wait', async () => (await waiting()) === 2);
+  await holder.unsafe('COMMIT');
+  holder.release();
+  expectStatus(await removed, 204);
+  expect(expectRefusal(await again, 404)).toBe('The message was deleted');
+  const [session] = await setting.sql`
+    SELECT message_count, pending FROM chat_sessions WHERE id = ${chat_session_id}`;
+  expect(session).toEqual({ message_count: 0, pending: 0 });
+});
+
 describe('order', () => {
   test('fifty messages at once are answered one by one in order of arrival; who finds the line full comes again', async () => {
     const { name, chat_session_id } = await chat.newSession();
