@@ -1,5 +1,5 @@
-// Operations of everyday beside what nobody could do without: the runtime's server, and for those that ask the database the statements
-// alone, by the client of the service, with as many commits.
+// Everyday operations compared with a floor: the runtime's own server, which runs the same number of statements and commits by the
+// client of the service, and nothing else.
 
 import { join } from 'node:path';
 import { eventually, startChild } from '../../test/support/child.ts';
@@ -17,10 +17,10 @@ const FLOORS: Readonly<Record<string, string>> = {
   'message with the local echo': '/inserts',
 };
 
-/** The compiler of a floor is done after them. */
+/** After them the floor's code is compiled. */
 const WARMING_ROUNDS = 2;
 
-/** Processor time of each operation, of its floor's: medians of rounds in which both take turns. */
+/** The processor time of each operation as a multiple of its floor's: the median of rounds in which both take turns. */
 export async function compareWithFloors(pace: { rounds: number; seconds: number }): Promise<number[]> {
   await using side = await startSide(HERE);
   const library = await fill(side.url);

@@ -6,14 +6,14 @@ import type { Used } from './side.ts';
 
 export type Price = Used & { perSecond: number };
 
-/** What is asked, and what it has used so far. */
-type Asked = { side: { used(): Used }; library: Library };
+/** The server that is measured, with the processor time that it has used so far, and the documents that operations ask for. */
+type Measured = { side: { used(): Used }; library: Library };
 
 /** Requests are numbered through, so that no two change a document to the same. */
 let asked = 0;
 
 export async function measure(
-  { side, library }: Asked,
+  { side, library }: Measured,
   operation: Pick<Operation, 'ask'>,
   seconds: number,
 ): Promise<Price> {

@@ -58,7 +58,7 @@ export function createGenerate({
   };
 
   const answer: Generate = async (turn, { onText, signal }) => {
-    const agent = (await agents.get(agentKeyOf(turn))) ?? NOBODY;
+    const agent = (await agents.get(agentKeyOf(turn))) ?? FALLBACK_AGENT;
     if (agent.kind === 'bot') return fixedAnswer(agent, replyTo(agent, turn.message), onText);
     const window = { messagesMax: agent.historyMessages, tokensMax: agent.historyTokens };
     const earlier = await memory.before(turn, window);
@@ -124,8 +124,8 @@ const agentKeyOf = ({ workspaceId, agentId, agiId, personaId }: Turn): string =>
   return JSON.stringify({ workspaceId, ids } satisfies AgentNames);
 };
 
-/** Answers where a workspace has no default agent. */
-const NOBODY: Agent = {
+/** The agent of a workspace that has no default one. */
+const FALLBACK_AGENT: Agent = {
   id: undefined,
   kind: 'persona',
   model: null,

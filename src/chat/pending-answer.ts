@@ -1,5 +1,5 @@
-// An answer that is not there yet. Its own ones this process makes, or keeps until they are first in their session: what is said of
-// them, for any number of listeners, and whether they are still its own. Those of other processes it waits for.
+// Answers that are not complete yet. A process makes its own answers, one at a time in each session: here are the text that their
+// listeners get, and whether the process still owns them. For answers of other processes it waits.
 
 import { notFound, ServiceError } from '../core/errors.ts';
 import type { TraceContext } from '../core/trace-context.ts';
@@ -40,9 +40,9 @@ export type OwnAnswer = {
   trace: TraceContext | undefined;
   /** Whether it is still this process's, and so certain to be the one that counts. */
   isSure(): boolean;
-  /** Sends the text once this is sure; `tell` checks again. */
+  /** Sends the text once the answer is sure to count; `flush` checks that again. */
   say(text: string): void;
-  tell(): void;
+  flush(): void;
   /** The text sent so far is not part of the answer, because another attempt's is. */
   retract(reason: ServiceError): void;
   end(outcome: { answered: AnsweredTurn } | { error: unknown }): void;
@@ -83,9 +83,9 @@ export function openAnswer(
     isSure: () => !own.isLost && lease.covers(own.ownedAt),
     say(text) {
       held += text;
-      own.tell();
+      own.flush();
     },
-    tell() {
+    flush() {
       if (held === '' || !own.isSure()) return;
       const text = held;
       held = '';
@@ -128,7 +128,7 @@ export function createLease(now: () => number = () => performance.now()): Lease 
   };
 }
 
-/** The answerStream of an answer that is made elsewhere, or was made before: it has no text until it has all of it. */
+/** The stream of an answer that is made elsewhere, or was made before: the text comes whole, with its outcome. */
 export function closedStream(
   { userMessageId, answerId }: Pick<AnswerStream, 'userMessageId' | 'answerId'>,
   outcome: Promise<AnsweredTurn>,

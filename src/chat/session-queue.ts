@@ -199,7 +199,7 @@ export function createSessionQueue(deps: SessionQueueDeps) {
         else {
           entry.ownedAt = askedAt;
           if (entry.isFirst) begin(entry);
-          entry.tell();
+          entry.flush();
         }
       }
     },

@@ -4,7 +4,7 @@ import { LOCAL_EMBEDDING_MODEL } from '../core/embed-texts.ts';
 import type { Handler } from '../infra/wasm/worker.ts';
 import { normaliseText } from './normalise.ts';
 
-type Kernels = {
+export type Kernels = {
   memory: WebAssembly.Memory;
   INPUT_BYTES: WebAssembly.Global;
   fibonacci(n: number): bigint;

@@ -5,7 +5,7 @@ import { OpenAiRefusal } from '../http/openai-error.ts';
 import type { UpstreamSpec } from './catalogue/model.ts';
 import { type EventBlocks, parseEvents, splitEvents } from './events.ts';
 import { ANSWER_BYTES_MAX, ERROR_BYTES_MAX } from './limits.ts';
-import type { SpokenAnswer } from './model-call.ts';
+import type { TokenAnswer } from './model-call.ts';
 import { redactValue } from './redaction.ts';
 import { passedHeaders } from './upstream-request.ts';
 import { checkAnswer, type Usage } from './usage.ts';
@@ -37,7 +37,7 @@ export type StreamAnswer = {
   onExpired?(listener: () => void): void;
 };
 
-export type Answer = WholeAnswer | StreamAnswer | SpokenAnswer;
+export type Answer = WholeAnswer | StreamAnswer | TokenAnswer;
 
 /** The attempts that may follow a failure: the same target again, only others, or none. */
 export type NextTry = 'same' | 'others' | 'none';

@@ -47,20 +47,20 @@ export type Served =
   | { kind: 'whole'; status: number; headers: Record<string, string>; bytes: Uint8Array; model?: string }
   | { kind: 'stream'; headers: Record<string, string>; body: EventStream };
 
-/** A call whose answer may be spoken. */
+/** A call whose answer may be given in tokens. */
 export type Conversation = ModelCall & Required<Pick<ModelCall, 'messages'>>;
 
 /** The answer of a built-in model to a conversation. */
-export type SpokenAnswer = {
-  kind: 'spoken';
+export type TokenAnswer = {
+  kind: 'tokens';
   model: string;
   tokens: Iterable<string>;
   finishReason: string;
   usage: Usage;
 };
 
-/** It is to be ended once, before its last part is given. */
-export type Spoken = SpokenAnswer & { startedAtMs: number; end(ended: Ended): void };
+/** `end` writes the account: it is called once, before the last part is given. */
+export type ServedTokens = TokenAnswer & { startedAtMs: number; end(ended: Ended): void };
 
 export type Ended = {
   outcome: Outcome;

@@ -17,7 +17,7 @@ import { findModel } from './catalogue/current.ts';
 import { toStream } from './chunks.ts';
 import { estimateUse } from './estimate.ts';
 import type { Attempt, Execute, Execution } from './execute.ts';
-import type { Conversation, Ended, ModelCall, Served, Spoken } from './model-call.ts';
+import type { Conversation, Ended, ModelCall, Served, ServedTokens } from './model-call.ts';
 import { pumpStream } from './pump.ts';
 import { asksForUsage, isText } from './request.ts';
 import { type Catalogue, type Model, TARGET_HEADER } from './targets.ts';
@@ -25,7 +25,7 @@ import { estimatePrompt, estimateTokens, NO_USAGE, toCost, type Usage } from './
 
 /** Throws OpenAiRefusal if the model cannot answer; the reason of the signal if the caller has disconnected. */
 export type Serve = (call: ModelCall) => Promise<Served>;
-export type Converse = (call: Conversation) => Promise<Served | Spoken>;
+export type Converse = (call: Conversation) => Promise<Served | ServedTokens>;
 
 export type ServeDeps = {
   catalogue: () => Catalogue | Promise<Catalogue>;
@@ -42,12 +42,12 @@ export type ServeDeps = {
 type OnBlock = (block: Uint8Array) => void;
 
 export function createServe(deps: ServeDeps): Serve & Converse {
-  const begin = (catalogue: Catalogue, call: ModelCall): Promise<Served | Spoken> => {
+  const begin = (catalogue: Catalogue, call: ModelCall): Promise<Served | ServedTokens> => {
     const model = findModel(catalogue, call);
     if (!call.continues) deps.ledger.requireRoom();
     const callSpan = isTraced() ? startCallSpan(call, model.id) : undefined;
     const serving = new Serving(call, model, callSpan, deps);
-    const answer = (): Promise<Served | Spoken> => {
+    const answer = (): Promise<Served | ServedTokens> => {
       if (model.cacheTtlSeconds === 0) return serving.fresh();
       return deps.cache.serve({
         call,
@@ -59,8 +59,8 @@ export function createServe(deps: ServeDeps): Serve & Converse {
     return callSpan === undefined ? answer() : inTrace(callSpan.span, answer);
   };
   function serve(call: ModelCall): Promise<Served>;
-  function serve(call: Conversation): Promise<Served | Spoken>;
-  function serve(call: ModelCall): Promise<Served | Spoken> {
+  function serve(call: Conversation): Promise<Served | ServedTokens>;
+  function serve(call: ModelCall): Promise<Served | ServedTokens> {
     try {
       const known = deps.catalogue();
       return known instanceof Promise ? known.then((each) => begin(each, call)) : begin(known, call);
@@ -96,8 +96,8 @@ class Serving implements Execution {
   }
 
   fresh(onBlock: OnBlock | undefined): Promise<Served>;
-  fresh(): Promise<Served | Spoken>;
-  async fresh(onBlock?: OnBlock): Promise<Served | Spoken> {
+  fresh(): Promise<Served | ServedTokens>;
+  async fresh(onBlock?: OnBlock): Promise<Served | ServedTokens> {
     const { call, model } = this;
     const content = this.callSpan?.content;
     const reserving = this.reserve((recentCompletionTokens) =>
@@ -115,7 +115,7 @@ class Serving implements Execution {
       throw this.failed(error);
     }
     const end = (ended: Ended): void => this.account(this.last?.model ?? model, ended);
-    if (answer.kind === 'spoken') return { ...answer, startedAtMs: this.startedAtMs, end };
+    if (answer.kind === 'tokens') return { ...answer, startedAtMs: this.startedAtMs, end };
     if (answer.kind === 'whole') {
       content?.add(answer.bytes);
       end(toEnded(answer, call.endpoint));

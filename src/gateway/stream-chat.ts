@@ -8,7 +8,7 @@ import { parseJson } from '../core/json.ts';
 import { nextTimeSlice, SLICE_MS } from '../core/time-slices.ts';
 import type { ChatCall, ChatPart, StreamChat } from './chat-call.ts';
 import { type EventStream, iterate, parseEvents } from './events.ts';
-import type { Served, Spoken } from './model-call.ts';
+import type { Served, ServedTokens } from './model-call.ts';
 import { requestOf } from './request.ts';
 import type { Converse } from './serve.ts';
 import type { Catalogue } from './targets.ts';
@@ -44,18 +44,18 @@ export function createStreamChat(deps: {
       signal: call.signal,
     });
     if (served.kind === 'whole') throw refusalOf(served);
-    if (served.kind === 'spoken') yield* speak(served, call.signal, deps.onInterrupt);
+    if (served.kind === 'tokens') yield* readTokens(served, call.signal, deps.onInterrupt);
     else yield* readParts(served.body, model ?? '');
     call.signal.throwIfAborted();
   };
 }
 
-/** As the model says them, in time slices. A caller that leaves, and the end of the service, end the account at once. */
-async function* speak(spoken: Spoken, signal: CancelSignal, onInterrupt: OnInterrupt): Parts {
+/** The tokens as parts, in time slices. The account is written at once when the caller leaves or the service ends. */
+async function* readTokens(served: ServedTokens, signal: CancelSignal, onInterrupt: OnInterrupt): Parts {
   const ending = new Cancellation();
   const forget = onInterrupt(({ message }) => ending.abort(upstreamFailed(message)));
   const unfollow = ending.follow(signal);
-  let said = 0;
+  let given = 0;
   let firstEventMs: number | undefined;
   let isOver = false;
   const end = (outcome: 'ok' | 'cancelled'): void => {
@@ -63,22 +63,22 @@ async function* speak(spoken: Spoken, signal: CancelSignal, onInterrupt: OnInter
     isOver = true;
     forget();
     unfollow();
-    spoken.end({ outcome, usage: outcome === 'ok' ? spoken.usage : undefined, tokens: said, firstEventMs });
+    served.end({ outcome, usage: outcome === 'ok' ? served.usage : undefined, tokens: given, firstEventMs });
   };
   ending.addEventListener('abort', () => end('cancelled'));
   try {
     ending.throwIfAborted();
-    firstEventMs = performance.now() - spoken.startedAtMs;
+    firstEventMs = performance.now() - served.startedAtMs;
     let sliceEndsAt = performance.now() + SLICE_MS;
-    for (const text of spoken.tokens) {
+    for (const text of served.tokens) {
       if (performance.now() > sliceEndsAt) sliceEndsAt = await nextTimeSlice();
       ending.throwIfAborted();
-      said += 1;
+      given += 1;
       yield { type: 'delta', text };
     }
     ending.throwIfAborted();
     end('ok');
-    const { model, finishReason, usage } = spoken;
+    const { model, finishReason, usage } = served;
     yield { type: 'end', model, finishReason, usage };
   } finally {
     end('cancelled');

@@ -2,21 +2,11 @@
 
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
+import type { Kernels } from '../../src/compute/kernels.ts';
 import { normaliseText } from '../../src/compute/normalise.ts';
 import { loadModule } from '../../src/infra/wasm/module.ts';
 import { KERNELS } from './support/pool.ts';
 import { embedPlainly } from './support/reference.ts';
-
-type Kernels = {
-  memory: WebAssembly.Memory;
-  INPUT_BYTES: WebAssembly.Global;
-  fibonacci(n: number): bigint;
-  embed(): void;
-  input(): number;
-  feed(bytes: number): void;
-  finish(): void;
-  output(): number;
-};
 
 let checkpoints = 0;
 const host = {

@@ -5,7 +5,7 @@ import { nextTimeSlice, SLICE_MS } from '../../core/time-slices.ts';
 import { LOCAL_CHAT_MODEL } from '../catalogue/model.ts';
 import type { ChatMessage } from '../chat-call.ts';
 import { ECHO_STOP_LENGTH_MAX, ECHO_TOKENS_MAX } from '../limits.ts';
-import type { SpokenAnswer } from '../model-call.ts';
+import type { TokenAnswer } from '../model-call.ts';
 import { withQuotes } from './quotes.ts';
 
 export type Said = {
@@ -16,12 +16,12 @@ export type Said = {
 };
 
 /** The answer to a conversation of another area: there is nothing to read, and nothing to write. */
-export async function echoMessages(messages: readonly ChatMessage[]): Promise<SpokenAnswer> {
+export async function echoMessages(messages: readonly ChatMessage[]): Promise<TokenAnswer> {
   const texts = messages.map(({ content }) => content);
   const told = toldBy(texts, messages);
   const { text, tokens, finishReason } = cutText(`Echo: ${told}`, { tokensMax: ECHO_TOKENS_MAX, stops: [] });
   return {
-    kind: 'spoken',
+    kind: 'tokens',
     model: LOCAL_CHAT_MODEL,
     tokens: tokensOf(text),
     finishReason,
