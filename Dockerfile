@@ -27,6 +27,7 @@ COPY --from=dependencies /app/node_modules node_modules
 COPY --from=build /app/build build
 COPY package.json bun.lock bunfig.toml tsconfig.json ./
 COPY src src
+COPY docs docs
 RUN mkdir /data && chown 1000:1000 /data
 # The user `bun`, by number: a platform that refuses root can see that it is another user.
 USER 1000:1000

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { notFound, unavailable } from '../core/errors.ts';
+import { acceptedEncoding } from '../http/accept.ts';
 import { type Manifest, OUTPUT_FOLDER, readManifest } from './manifest.ts';
 
 type Asset = {
@@ -37,8 +38,7 @@ export function createAssets() {
     answer(name: string, request: Request): Response {
       const asset = load().assets.get(name);
       if (asset === undefined) throw notFound('Not Found');
-      const accepted = request.headers.get('accept-encoding') ?? '';
-      const encoding = (['br', 'gzip'] as const).find((each) => new RegExp(`\\b${each}\\b`).test(accepted));
+      const encoding = acceptedEncoding(request, ['br', 'gzip']);
       const headers = {
         'content-type': asset.mediaType,
         // The name changes with the content.

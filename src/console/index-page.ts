@@ -1,3 +1,4 @@
+import { readWeights } from '../http/accept.ts';
 import { ASSETS_PATH, type Manifest } from './manifest.ts';
 
 /** What a person has chosen, as the front end keeps it in cookies that scripts may read; the languages are those of the build. */
@@ -54,9 +55,14 @@ function readChoice(request: Request, name: string, allowed: ReadonlySet<string>
   return value !== undefined && allowed.has(value) ? value : undefined;
 }
 
+/** The known language with the highest weight, the first of equals; `de-CH` asks for `de`. */
 function preferredLanguage(request: Request, known: ReadonlySet<string>): string {
-  const [first = ''] = (request.headers.get('accept-language') ?? '').toLowerCase().split(/[,;-]/);
-  return known.has(first) ? first : 'en';
+  let preferred = { language: 'en', weight: 0 };
+  for (const [range, weight] of readWeights(request.headers.get('accept-language'))) {
+    const language = range.replace(/-.*/, '');
+    if (known.has(language) && weight > preferred.weight) preferred = { language, weight };
+  }
+  return preferred.language;
 }
 
 /**

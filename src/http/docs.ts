@@ -7,6 +7,8 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { Type } from '@sinclair/typebox';
 import { notFound } from '../core/errors.ts';
+import { acceptedEncoding } from './accept.ts';
+import { documentationRoutes } from './documentation.ts';
 import { renderOpenApiDocument } from './openapi-document.ts';
 import { type Route, route } from './operation.ts';
 import { ErrorDetail } from './schemas.ts';
@@ -22,6 +24,7 @@ const STYLE = 'text/css; charset=utf-8';
 const ASSETS = new Map([
   ['page.js', { folder: PAGE_FILES, mediaType: SCRIPT, caching: 'no-cache' }],
   ['page.css', { folder: PAGE_FILES, mediaType: STYLE, caching: 'no-cache' }],
+  ['text.css', { folder: PAGE_FILES, mediaType: STYLE, caching: 'no-cache' }],
   ['swagger-ui-bundle.js', { folder: SWAGGER_UI_FILES, mediaType: SCRIPT, caching: 'public, max-age=3600' }],
   ['swagger-ui.css', { folder: SWAGGER_UI_FILES, mediaType: STYLE, caching: 'public, max-age=3600' }],
 ]);
@@ -80,6 +83,7 @@ export function docsRoutes(routes: readonly Route[], version: string): Route[] {
       },
       ({ path, request }) => readAsset(path.file, request),
     ),
+    ...documentationRoutes(),
   ];
 }
 
@@ -95,8 +99,7 @@ function createAssets() {
       vary: 'accept-encoding',
     };
     const file = Bun.file(join(asset.folder, name));
-    if (!/\bgzip\b/.test(request.headers.get('accept-encoding') ?? ''))
-      return new Response(file, { headers });
+    if (acceptedEncoding(request, ['gzip']) === undefined) return new Response(file, { headers });
     const body = compressed.get(name) ?? file.bytes().then((bytes) => compress(bytes));
     compressed.set(name, body);
     return new Response(await body, { headers: { ...headers, 'content-encoding': 'gzip' } });

@@ -4,10 +4,12 @@ import { Type } from '@sinclair/typebox';
 import { unavailable } from '../core/errors.ts';
 import { type FamiliesOfProcess, joinFamilies, type MetricFamily } from '../core/metric-families.ts';
 import type { Part, Siblings } from '../core/siblings.ts';
+import { prefersHtml } from './accept.ts';
 import { type Metric, type RequestMetrics, renderFamilies } from './metrics.ts';
 import { type Route, route } from './operation.ts';
 import { type Checked, joinChecks, type ReadinessCheck, runCheck } from './readiness.ts';
 import { component, described, oneOf, text } from './schemas.ts';
+import { answerTextPage, renderRoot } from './text-page.ts';
 
 const Liveness = component('Liveness', 'The process is alive.', {
   status: Type.Literal('ok', { description: 'The process answers.' }),
@@ -79,21 +81,22 @@ export function healthRoutes(deps: HealthDeps): Route[] {
         ...PROBE,
         id: 'service.root',
         path: '/',
-        summary: 'What this is, and where it is described',
+        summary: 'What this is, and where it is described; for browsers a page with the ways on',
         responses: {
           200: {
             description: 'The service.',
             schema: Root,
+            mediaType: 'text/html',
             example: { name: 'Atrium', version: deps.version, status: 'ok', docs: '/docs' },
           },
         },
       },
-      () => ({
-        name: 'Atrium',
-        version: deps.version,
-        status: deps.ending() ? 'ending' : 'ok',
-        docs: '/docs',
-      }),
+      ({ request }) => {
+        const headers = { vary: 'accept' };
+        if (prefersHtml(request)) return answerTextPage('Atrium', renderRoot(deps.version), headers);
+        const status = deps.ending() ? 'ending' : 'ok';
+        return Response.json({ name: 'Atrium', version: deps.version, status, docs: '/docs' }, { headers });
+      },
     ),
     route(
       {

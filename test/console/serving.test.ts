@@ -74,6 +74,8 @@ test('theme and language of the reader stand in the document from the beginning'
   const html = async (headers: Record<string, string>) => (await get('/admin', headers)).text();
   expect(await html({})).toContain('<html lang="en">');
   expect(await html({ 'accept-language': 'de-CH,de;q=0.9,en;q=0.8' })).toContain('<html lang="de">');
+  expect(await html({ 'accept-language': 'fr, de;q=0.9, en;q=0.8' })).toContain('<html lang="de">');
+  expect(await html({ 'accept-language': 'de;q=0, en-GB;q=0.1' })).toContain('<html lang="en">');
   const chosen = { cookie: 'atrium_theme=dark; atrium_language=de' };
   expect(await html(chosen)).toContain('<html lang="de" data-theme="dark">');
   const hostile = { cookie: 'atrium_theme="><script>; atrium_language=xx' };
@@ -85,6 +87,8 @@ test('files are compressed as the browser accepts it, and kept for ever', async 
   for (const [accepted, encoding] of [
     ['gzip, deflate, br', 'br'],
     ['gzip', 'gzip'],
+    ['br;q=0, gzip;q=0.5', 'gzip'],
+    ['br;q=0, *', 'gzip'],
     ['identity', null],
   ] as const) {
     const answer = await get(path, { 'accept-encoding': accepted });
