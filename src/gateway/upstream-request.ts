@@ -78,7 +78,7 @@ export function addressOf({ spec, adapter }: Upstream, endpoint: Endpoint, model
 type UpstreamRequest = {
   address: Address;
   upstream: Upstream;
-  call: Pick<Call, 'headers' | 'trace'>;
+  call: Pick<Call, 'headers' | 'trace' | 'caller'>;
   body: Uint8Array;
   /** Of the attempt; the upstream is told of its trace. */
   span: Span | undefined;
@@ -88,7 +88,7 @@ export function sendRequest(
   { address: { url, headers }, upstream, call, body, span }: UpstreamRequest,
   signal: AbortSignal,
 ): Promise<Response> {
-  const passed = headersFor(upstream.spec, call.headers);
+  const passed = headersFor(upstream.spec, call, body);
   const trace = traceHeaders(span ?? call.trace);
   return fetch(url, {
     method: 'POST',
@@ -129,7 +129,12 @@ export const isUnsent = (error: unknown): boolean => UNSENT.has((error as { code
 
 const ORGANIZATION = ['openai-organization', 'openai-project'];
 
-const TO_UPSTREAMS = [...ORGANIZATION, 'openai-version', 'openai-beta', 'x-request-id', 'idempotency-key'];
+const TO_UPSTREAMS = [...ORGANIZATION, 'openai-version', 'openai-beta', 'idempotency-key'];
+
+/** The values of `openai-beta` that pass, unless the models file names others: `betas` of an upstream. */
+const BETAS = ['assistants=v2'];
+
+const API_VERSION = /^\d{4}-\d{2}-\d{2}$/;
 
 const TO_CALLERS = [
   'x-request-id',
@@ -146,8 +151,11 @@ const TO_CALLERS = [
 
 const TO_CALLERS_WITH_ORGANIZATION = [...TO_CALLERS, ...ORGANIZATION];
 
-/** A caller's headers that an upstream may see; undefined for none, as in most requests. */
-export function readCallersHeaders(headers: Headers): Record<string, string> | undefined {
+/**
+ * A caller's headers that an upstream may see; undefined for none, as in most requests. `requestId`: that of the access
+ * log, which is the caller's own where it is well-formed.
+ */
+export function readCallersHeaders(headers: Headers, requestId: string): Record<string, string> | undefined {
   let found: Record<string, string> | undefined;
   for (const name of TO_UPSTREAMS) {
     const value = headers.get(name);
@@ -155,17 +163,45 @@ export function readCallersHeaders(headers: Headers): Record<string, string> | u
     found ??= {};
     found[name] = value;
   }
-  return found;
+  return headers.get('x-request-id') === requestId ? { ...found, 'x-request-id': requestId } : found;
 }
 
-/** The headers of the caller that this upstream receives. */
+/** The headers of the caller that this upstream receives: none lets one workspace be taken for another. */
 function headersFor(
-  { passOrganization }: UpstreamSpec,
-  headers: Record<string, string> | undefined,
+  spec: UpstreamSpec,
+  { headers, caller }: Pick<Call, 'headers' | 'caller'>,
+  body: Uint8Array,
 ): Record<string, string> | undefined {
-  if (passOrganization || headers === undefined) return headers;
-  return Object.fromEntries(Object.entries(headers).filter(([name]) => !ORGANIZATION.includes(name)));
+  if (headers === undefined) return undefined;
+  const toSent = (name: string, value: string): string => {
+    if (name === 'idempotency-key') return toSharedIdempotencyKey(value, caller, body);
+    if (name === 'openai-beta') return keepBetas(value, spec.betas ?? BETAS);
+    if (name === 'openai-version') return API_VERSION.test(value) ? value : '';
+    return spec.passOrganization || !ORGANIZATION.includes(name) ? value : '';
+  };
+  const sent = Object.entries(headers).map(([name, value]) => [name, toSent(name, value)]);
+  return Object.fromEntries(sent.filter(([, value]) => value !== ''));
 }
+
+/**
+ * An upstream answers a repeated key from memory. So the key is bound to the API key that sent it, and to the body:
+ * the parts of a batch, and other targets, are other requests.
+ */
+function toSharedIdempotencyKey(
+  value: string,
+  { workspaceId, keyId }: Call['caller'],
+  body: Uint8Array,
+): string {
+  const hash = new Bun.CryptoHasher('sha256').update(JSON.stringify([workspaceId, keyId, value]));
+  return `atrium-${hash.update(body).digest('base64url')}`;
+}
+
+const keepBetas = (value: string, allowed: readonly string[]): string =>
+  value
+    .split(',')
+    .map((each) => each.trim())
+    .filter((each) => allowed.includes(each))
+    .join(', ');
 
 /** The upstream's headers that callers may see. */
 export function passedHeaders(headers: Headers, { passOrganization }: UpstreamSpec): Record<string, string> {

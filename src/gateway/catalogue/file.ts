@@ -104,6 +104,7 @@ const UPSTREAM_MEMBERS = [
   'embedding_inputs_max',
   'stream_usage',
   'pass_organization',
+  'betas',
 ];
 
 function readUpstream(name: string, value: Located): UpstreamSpec {
@@ -136,6 +137,7 @@ function readUpstream(name: string, value: Located): UpstreamSpec {
       EMBEDDING_INPUTS_MAX,
     streamUsage: members['stream_usage']?.boolean() ?? true,
     passOrganization: members['pass_organization']?.boolean() ?? false,
+    betas: members['betas']?.items().map((each) => each.text()),
   };
 }
 

@@ -26,6 +26,8 @@ export type UpstreamSpec = {
   streamUsage: boolean;
   /** Whether callers choose its organisation and project, and read which ones answered. */
   passOrganization: boolean;
+  /** The values of callers' `openai-beta` that it receives; undefined: the usual ones. */
+  betas?: readonly string[] | undefined;
 };
 
 /** `upstream` absent: a model that is built in. */

@@ -45,7 +45,7 @@ export const toModelCall = (
   requestId,
   trace,
   signal,
-  headers: readCallersHeaders(headers),
+  headers: readCallersHeaders(headers, requestId),
   atMostOnce: headers.get(AT_MOST_ONCE_HEADER) === 'true',
 });
 
