@@ -26,7 +26,12 @@ import { messageOf } from './core/errors.ts';
 import type { Logger } from './core/logger.ts';
 import { SettingsError } from './core/settings-reader.ts';
 import { openDatabase } from './database.ts';
-import { createBucketMaintenance, createSearchMaintenance, readIdentity } from './documents/index.ts';
+import {
+  createBucketMaintenance,
+  createContentAdministration,
+  createSearchMaintenance,
+  readIdentity,
+} from './documents/index.ts';
 import { openDataFolder } from './embedded/data-folder.ts';
 import { setAsideUnnamed } from './embedded/object-store/index.ts';
 import { createModelUsageAdministration, MODEL_USAGE_PROJECTION } from './gateway/index.ts';
@@ -90,6 +95,7 @@ async function main(words: readonly string[]): Promise<void> {
         ...access.routes,
         ...createAgentAdministration(sql, access.requireWorkspace),
         ...bots,
+        ...createContentAdministration(sql, access.requireWorkspace),
         ...usage.routes,
         ...createModelUsageAdministration({ sql, describeKeys: access.describeKeys, clock: systemClock }),
       ],

@@ -42,6 +42,7 @@ import { createMeasureStorage } from './storage.ts';
 import { createDocumentStore } from './store.ts';
 import { createVectors, type VectorsSettings } from './vectors/index.ts';
 
+export { createContentAdministration } from './content/index.ts';
 export { ownerMark } from './jobs/bucket-marks.ts';
 export { createBucketMaintenance, readIdentity } from './jobs/custody-store.ts';
 export { MARKS } from './objects.ts';

@@ -20,6 +20,7 @@ const GUIDES = [
   'usage-events',
   'compute',
   'vector-stores',
+  'administration',
 ];
 const PAGES = ['README.md', ...GUIDES.map((name) => `docs/guides/${name}.md`)];
 

@@ -95,6 +95,7 @@ test('a service is restored to moments between its writes, after kills, twice, a
     });
   }
   expect(await admin('verify')).toMatchObject({ code: 0, report: { gaps: 0, timeline: 1 } });
+  expect(await admin('show')).toMatchObject({ code: 0, report: { gaps: 0, timeline: 1 } });
   expect((await admin('restore', '--at', between)).err).toContain('move it away first');
 
   const restored = await restore('--at', between);

@@ -19,6 +19,7 @@ import { createReadDocument } from './read-document.ts';
 import { createReader } from './reader-process.ts';
 import { hasText } from './render.ts';
 import { contentRoutes } from './routes.ts';
+import { contentSettingsRoutes } from './settings-routes.ts';
 import { createContentStates } from './states.ts';
 import { createContentStore } from './store.ts';
 import { createWorkspaceSettings } from './workspace-settings.ts';
@@ -63,8 +64,8 @@ export function createContent(deps: ContentDeps): { routes: Route[]; jobs: Job[]
         store,
         documents: deps.documents,
         wake: () => reading?.wake(),
-        catchUp: () => void reading?.catchUp.settle?.(),
       }),
+      ...contentSettingsRoutes({ ...shared, catchUp: () => void reading?.catchUp.settle?.() }),
       ...contentListRoutes(shared),
       excerptRoute(sql, (content) => hasText(content, settings.reads)),
     ],
@@ -72,6 +73,17 @@ export function createContent(deps: ContentDeps): { routes: Route[]; jobs: Job[]
     ...(reading === undefined ? {} : { wake: reading.wake }),
   };
 }
+
+/** The settings alone, for the command line: a running service finds the documents that it has to read by itself. */
+export const createContentAdministration = (
+  sql: Sql,
+  requireWorkspace: (id: string) => Promise<void>,
+): Route[] =>
+  contentSettingsRoutes({
+    workspaces: createWorkspaceSettings(sql),
+    requireWorkspace,
+    catchUp: () => undefined,
+  });
 
 function createReading(deps: ContentDeps, store: ReturnType<typeof createContentStore>) {
   const { sql, objects, queue, settings, log } = deps;

@@ -1,6 +1,5 @@
-import { conflict, notFound, valueError } from '../../core/errors.ts';
+import { conflict, valueError } from '../../core/errors.ts';
 import { type Route, route } from '../../http/operation.ts';
-import { WorkspacePath } from '../../http/schemas.ts';
 import { assertEditable, documentNotFound, parseDocumentId, toViewer, type Viewer } from '../policy.ts';
 import { READ, WRITE } from '../routes/answers.ts';
 import type { DocumentStore } from '../store.ts';
@@ -10,19 +9,8 @@ import { hasText, renderContent } from './render.ts';
 import * as schema from './schema.ts';
 import type { Content, ContentStates } from './states.ts';
 import type { ContentStore } from './store.ts';
-import type { WorkspaceSettings } from './workspace-settings.ts';
 
 const ITEM = { path: '/v1/{workspace_id}/file/{file_id}/content', parameters: schema.ByFileId } as const;
-const SETTINGS = {
-  area: 'documents',
-  credential: 'administration',
-  scope: 'admin',
-  path: '/admin/api/workspaces/{workspace_id}/content',
-  parameters: WorkspacePath,
-} as const;
-const settingsAnswer = (description: string) => ({
-  200: { description, schema: schema.ContentSettings, example: schema.CONTENT_SETTINGS_EXAMPLE },
-});
 const contentAnswer = (description: string) => ({
   200: { description, schema: schema.ContentRead, example: schema.CONTENT_EXAMPLE },
 });
@@ -35,21 +23,16 @@ const MEDIA_TYPES: Record<TextFormat, string> = {
 export type ContentRoutesDeps = {
   store: Pick<ContentStore, 'textPart' | 'give' | 'switchOff'>;
   states: Pick<ContentStates, 'find'>;
-  workspaces: WorkspaceSettings;
   documents: Pick<DocumentStore, 'find'>;
-  /** Throws 404. */
-  requireWorkspace(id: string): Promise<void>;
   /** Whether files are read at all. */
   reads: boolean;
   /** A document is to be read. */
   wake(): void;
-  /** Workspaces may have documents that are to be read now. */
-  catchUp(): void;
 };
 
 /** What the file of a document says: its state, its text, and who decides about it. */
 export function contentRoutes(deps: ContentRoutesDeps): Route[] {
-  const { store, workspaces } = deps;
+  const { store } = deps;
   const render = (content: Content) => renderContent(content, deps.reads);
   const find = async (viewer: Viewer, id: string): Promise<Content> => {
     const content = await deps.states.find(viewer, id);
@@ -129,47 +112,8 @@ export function contentRoutes(deps: ContentRoutesDeps): Route[] {
         return render(await find(viewer, id));
       },
     ),
-    route(
-      {
-        ...SETTINGS,
-        id: 'documents.content-settings',
-        method: 'GET',
-        summary: "Whether a workspace's files are read",
-        responses: settingsAnswer('The settings.'),
-        refusals: [404],
-      },
-      async ({ path }) => {
-        await deps.requireWorkspace(path.workspace_id);
-        return renderSettings(await workspaces.readsFiles(path.workspace_id));
-      },
-    ),
-    route(
-      {
-        ...SETTINGS,
-        id: 'documents.put-content-settings',
-        audits: ['documents.put-content-settings'],
-        method: 'PUT',
-        summary: "Decide whether a workspace's files are read",
-        description:
-          'Off, files that are confirmed afterwards are not read, and texts that are kept already stay. On again, they are ' +
-          'caught up with.',
-        body: schema.ContentSettings,
-        bodyExample: schema.CONTENT_SETTINGS_EXAMPLE,
-        responses: settingsAnswer('The settings.'),
-        refusals: [404],
-      },
-      async ({ author, path, body }) => {
-        const reads = body.reading === 'on';
-        if (!(await workspaces.setReadsFiles(path.workspace_id, reads, author)))
-          throw notFound('Workspace not found');
-        if (reads) deps.catchUp();
-        return renderSettings(reads);
-      },
-    ),
   ];
 }
-
-const renderSettings = (reads: boolean) => ({ reading: reads ? 'on' : 'off' });
 
 /** Exactly one of a text and a decision. Throws ValidationFailure. */
 function parseWrite({ text, format, reading }: schema.ContentWrite) {
