@@ -18,8 +18,10 @@ export type BotTurn = SessionKeys & {
   user: string;
   /** The key of the request, if there is one: its limits count, and documents of its owner can be cited. */
   key?: Pick<Principal, 'keyId' | 'email' | 'limits' | 'scopes'>;
-  /** Of the person's message, unique within the session: the same again gives the stored answer. */
+  /** Of the person's message. */
   channelMessageId: string;
+  /** Unique within the session, as `channelMessageId` is where it is absent: the same again gives the stored answer. */
+  requestKey?: string;
 };
 
 export type Converse = {
@@ -87,7 +89,7 @@ export function createConverse({
       const { answerStream } = await inSession(turn, () =>
         accept({
           workspaceId: turn.workspaceId,
-          place: { session: turn, channelMessageId: turn.channelMessageId },
+          place: { session: turn, channelMessageId: turn.channelMessageId, requestKey: keyOf(turn) },
           reach: BOTS,
           message,
           channelAnswerId: null,
@@ -107,6 +109,7 @@ export function createConverse({
         messages.addReply({
           session: turn,
           channelMessageId: turn.channelMessageId,
+          requestKey: keyOf(turn),
           message,
           reply,
           subject: personOf(turn),
@@ -117,6 +120,8 @@ export function createConverse({
     },
   };
 }
+
+const keyOf = ({ requestKey, channelMessageId }: BotTurn): string => requestKey ?? channelMessageId;
 
 /** Events name the person, else the owner of the key. */
 const personOf = ({ user, key }: Pick<BotTurn, 'user' | 'key'>): string =>

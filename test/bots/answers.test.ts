@@ -91,6 +91,7 @@ describe('a message', () => {
         channelSessionId: 'spaces/dm',
         user: 'ada@example.com',
         channelMessageId: event.message?.name ?? '',
+        requestKey: expect.any(String),
         message: 'hi',
         agentId: 'support',
         signal: expect.any(AbortSignal),
@@ -235,7 +236,8 @@ test('replies are deleted when they are old, some at a time', async () => {
   const { sql } = database;
   const replies = createReplyStore(sql);
   const owner = { workspaceId: 'acme', id: 'old' };
-  const keep = (eventKey: string, at: Date) => replies.keep(owner, { eventKey, message: { text: 'x' }, at });
+  const keep = (replayKey: string, at: Date) =>
+    replies.keep(owner, { replayKey, message: { text: 'x' }, at });
   const old = new Date(Date.now() - 8 * 86_400_000);
   for (let index = 0; index < 5; index++) await keep(`old ${index}`, old);
   await keep('new', new Date());

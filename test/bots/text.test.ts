@@ -107,7 +107,8 @@ describe('the key of an event', () => {
         for (const type of ['MESSAGE', 'CARD_CLICKED', name]) {
           const long = event({ type, message: { name, thread: { name } }, space: { name } });
           expect(toEventKey(long).length).toBeLessThanOrEqual(255);
-          expect(toSessionKey(long).length).toBeLessThanOrEqual(255);
+          for (const sender of [undefined, crypto.randomUUID()])
+            expect(toSessionKey(long, sender).length).toBeLessThanOrEqual(255);
         }
       }),
     );
@@ -155,6 +156,6 @@ describe('the conversation of an event', () => {
     ['a person, where nothing else is known', 'users/1', { space: {} }],
   ];
   test.each(CASES)('%s', (_title, key, fields) => {
-    expect(toSessionKey(event(fields))).toBe(key);
+    expect(toSessionKey(event(fields), undefined)).toBe(key);
   });
 });

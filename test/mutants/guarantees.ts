@@ -353,6 +353,11 @@ export const guarantees: readonly Guarantee[] = [
     mistakes: ['a bot believes tokens of every issuer', 'a bot believes tokens for another audience'],
   },
   {
+    says: 'An event of a chat app gets only answers, and joins only conversations, of its verified sender, whatever names it contains',
+    tests: ['test/acceptance/bots/senders.test.ts'],
+    mistakes: ['an event with a key joins the conversation that it names'],
+  },
+  {
     says: 'The key set of a bot that an administrator configured is fetched only from public addresses, even if its name resolves differently later',
     tests: ['test/bots/fetch-key-set.test.ts', 'test/acceptance/bots/registration.test.ts'],
     mistakes: ['private addresses are taken for public ones'],

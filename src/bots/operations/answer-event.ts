@@ -4,10 +4,11 @@ import type { BotTurn, Converse } from '../../chat/converse.ts';
 import type { Clock } from '../../core/clock.ts';
 import { ServiceError, ValidationFailure } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
+import type { Principal } from '../../core/principal.ts';
 import { within } from '../../core/wait.ts';
 import { isUnavailable } from '../../infra/postgres/client.ts';
 import type { Bot } from '../bot.ts';
-import { toEventKey, toMessageKey, toSessionKey } from '../event-keys.ts';
+import { toEventKey, toMessageKey, toReplayKey, toSessionKey } from '../event-keys.ts';
 import type { ChatappEvent } from '../event-schema.ts';
 import { type Message, renderMessage } from '../message.ts';
 import { type PlannedTurn, planAnswer } from '../plan.ts';
@@ -30,6 +31,9 @@ export type AnswerEventDeps = {
   log: Logger;
 };
 
+/** The key that an event came with, instead of a token of the platform. */
+type Key = NonNullable<BotTurn['key']> & Pick<Principal, 'userId'>;
+
 export type Answered = { message: Message; replayed: boolean };
 
 /**
@@ -38,38 +42,42 @@ export type Answered = { message: Message; replayed: boolean };
  * notice that the answer takes longer, are not stored, so that a repeated event makes another attempt.
  */
 export function createAnswerEvent({ converse, replies, answerTimeoutMs, clock, log }: AnswerEventDeps) {
-  return async (bot: Bot, event: ChatappEvent, key?: BotTurn['key']): Promise<Answered> => {
+  return async (bot: Bot, event: ChatappEvent, key?: Key): Promise<Answered> => {
     const fresh = (text: string): Answered => ({ message: renderMessage(event, text), replayed: false });
     // 1. Most events of a space need no answer.
     const plan = planAnswer(bot, event);
     if (plan.kind === 'nothing') return fresh('');
     if (plan.kind === 'notice') return fresh(plan.text);
     // 2. A repeated event gets its stored answer.
-    const eventKey = toEventKey(event);
-    const stored = await replies.find(bot, eventKey);
+    const replayKey = toReplayKey(event, key?.userId);
+    const stored = await replies.find(bot, replayKey);
     if (stored !== undefined) return { message: stored, replayed: true };
     // 3. The conversation answers, and stores message and answer. If this process dies, the platform repeats the event.
-    const turn = { ...toTurn(bot, event), ...(key === undefined ? {} : { key }) };
-    const outcome = await converseInTime(converse, { turn, turns: plan.turns, eventKey, answerTimeoutMs });
+    const keys = { eventKey: toEventKey(event), replayKey };
+    const turn = toTurn(bot, event, key);
+    const outcome = await converseInTime(converse, { turn, turns: plan.turns, ...keys, answerTimeoutMs });
     if ('error' in outcome)
       log.warn({ bot: bot.id, workspace: bot.workspaceId, err: outcome.error }, 'a bot could not answer');
     const text = outcome.answers.join(PARAGRAPH);
     if (!outcome.complete) return fresh(text);
     // 4. The message is stored before it is sent. A crash in between loses nothing, because the conversation has the answer.
     const message = renderMessage(event, text);
-    return replies.keep(bot, { eventKey, message, at: clock.now() });
+    return replies.keep(bot, { replayKey, message, at: clock.now() });
   };
 }
 
-function toTurn(bot: Bot, event: ChatappEvent): Omit<BotTurn, 'channelMessageId'> {
+type TurnOfEvent = Omit<BotTurn, 'channelMessageId' | 'requestKey'>;
+
+function toTurn(bot: Bot, event: ChatappEvent, key: Key | undefined): TurnOfEvent {
   const email = event.user.email ?? event.message?.sender?.email ?? '';
   return {
     workspaceId: bot.workspaceId,
     channel: CHANNEL,
     channelPlugin: PLUGIN,
     channelId: bot.id,
-    channelSessionId: toSessionKey(event),
+    channelSessionId: toSessionKey(event, key?.userId),
     user: email.toLowerCase(),
+    ...(key === undefined ? {} : { key }),
   };
 }
 
@@ -77,9 +85,10 @@ function toTurn(bot: Bot, event: ChatappEvent): Omit<BotTurn, 'channelMessageId'
 type Outcome = { answers: readonly string[]; complete: boolean; error?: unknown };
 
 type Conversation = {
-  turn: Omit<BotTurn, 'channelMessageId'>;
+  turn: TurnOfEvent;
   turns: readonly PlannedTurn[];
   eventKey: string;
+  replayKey: string;
 };
 
 /** Throws during an outage of the database: the platform then repeats the event. */
@@ -104,12 +113,20 @@ async function converseInTime(
 /** Puts the messages into the session one after the other, each after the answer of the one before. */
 async function takeTurns(
   converse: Converse,
-  { turn, turns, eventKey, answers, signal }: Conversation & { answers: string[]; signal: AbortSignal },
+  {
+    turn,
+    turns,
+    eventKey,
+    replayKey,
+    answers,
+    signal,
+  }: Conversation & { answers: string[]; signal: AbortSignal },
 ): Promise<void> {
   for (const [index, planned] of turns.entries()) {
     signal.throwIfAborted();
-    const channelMessageId = toMessageKey(eventKey, turns.length - 1 - index);
-    const said = { ...turn, channelMessageId };
+    const after = turns.length - 1 - index;
+    const channelMessageId = toMessageKey(eventKey, after);
+    const said = { ...turn, channelMessageId, requestKey: toMessageKey(replayKey, after) };
     const { answer } =
       planned.kind === 'reply'
         ? await converse.reply({ ...said, message: planned.message, reply: planned.reply })

@@ -5,25 +5,25 @@ import type { Message } from '../message.ts';
 
 export type ReplyStore = ReturnType<typeof createReplyStore>;
 
-/** The answers to events, by bot and key of the event. */
+/** The answers to events, by bot and replay key of the event. */
 export function createReplyStore(sql: Transaction) {
-  const hashOf = (eventKey: string): Buffer => hash('sha256', eventKey, 'buffer');
+  const hashOf = (replayKey: string): Buffer => hash('sha256', replayKey, 'buffer');
   return {
-    async find({ workspaceId, id }: BotReference, eventKey: string): Promise<Message | undefined> {
+    async find({ workspaceId, id }: BotReference, replayKey: string): Promise<Message | undefined> {
       const [row] = await sql<{ message: Message }[]>`
         SELECT message FROM bot_replies
-        WHERE workspace_id = ${workspaceId} AND bot_id = ${id} AND event_hash = ${hashOf(eventKey)}`;
+        WHERE workspace_id = ${workspaceId} AND bot_id = ${id} AND event_hash = ${hashOf(replayKey)}`;
       return row?.message;
     },
 
     /** Stores the answer, unless the event has one; returns the stored one, and whether it was stored before. */
     async keep(
       { workspaceId, id }: BotReference,
-      { eventKey, message, at }: { eventKey: string; message: Message; at: Date },
+      { replayKey, message, at }: { replayKey: string; message: Message; at: Date },
     ): Promise<{ message: Message; replayed: boolean }> {
       const [row] = await sql<{ message: Message; replayed: boolean }[]>`
         INSERT INTO bot_replies (workspace_id, bot_id, event_hash, message, created_at)
-        VALUES (${workspaceId}, ${id}, ${hashOf(eventKey)}, ${sql.json(message)}::json, ${at})
+        VALUES (${workspaceId}, ${id}, ${hashOf(replayKey)}, ${sql.json(message)}::json, ${at})
         ON CONFLICT (workspace_id, bot_id, event_hash) DO UPDATE SET event_hash = excluded.event_hash
         RETURNING message, xmax <> 0 AS replayed`;
       return row ?? { message, replayed: false };

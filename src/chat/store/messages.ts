@@ -29,6 +29,8 @@ export type Reply = {
   session: SessionKeys;
   message: string | null;
   channelMessageId: string;
+  /** The same again is the same reply. */
+  requestKey: string;
   reply: string;
   subject: string;
 };
@@ -128,7 +130,7 @@ export function createMessageStore(sql: Transaction) {
     async addReply(reply: Reply): Promise<{ answer: string } | undefined> {
       const [row] = await sql<{ outcome: string; answer: string }[]>`
         SELECT outcome, answer FROM chat_reply(${reply.session.workspaceId}, ${sessionKeyOf(reply.session)},
-          ${requestKeyOf(reply.channelMessageId)}, ${reply.message}, ${reply.channelMessageId}, ${reply.reply}, ${reply.subject})`;
+          ${requestKeyOf(reply.requestKey)}, ${reply.message}, ${reply.channelMessageId}, ${reply.reply}, ${reply.subject})`;
       return row === undefined || row.outcome === 'no session' ? undefined : row;
     },
   };

@@ -6,7 +6,8 @@ import type { Answer, AnsweredTurn, Failure, Reach, Said, SessionKeys, Turn, Tur
 /** A question as it comes: a message of a channel, or one in place of another, whose ids it takes. */
 export type Question = {
   workspaceId: string;
-  place: { session: SessionKeys; channelMessageId: string } | { replaces: number };
+  /** The message is known by `requestKey`, else by the channel's identifier. */
+  place: { session: SessionKeys; channelMessageId: string; requestKey?: string } | { replaces: number };
   reach: Reach;
   message: string;
   channelAnswerId: string | null;
@@ -60,7 +61,7 @@ export function createTurnStore(sql: Transaction, owner: string) {
           : {
               sessionKey: sessionKeyOf(place.session),
               replaces: null,
-              requestKey: requestKeyOf(place.channelMessageId),
+              requestKey: requestKeyOf(place.requestKey ?? place.channelMessageId),
               channelMessageId: place.channelMessageId,
             };
       const [row] = await sql<Accepted[]>`

@@ -77,9 +77,8 @@ describe('a conversation with an add-on', () => {
     await send(
       addOnEvent('messagePayload', { space: room, message: { name: `${room.name}/1`, text: 'a', thread } }),
     );
-    const { key } = await setting.people.newKey({ scopes: ['bots'] });
     const classic = messageEvent('b', { name: `${room.name}/2`, thread, space: room }, { space: room });
-    expectStatus(await bot.send(classic, key), 200);
+    expectStatus(await send(classic), 200);
     const sessions = await setting.call('GET', `/api/v1/chat/sessions/${setting.workspace}?limit=100`, {
       headers: { 'svc-key': setting.adminKey },
     });

@@ -80,12 +80,6 @@ describe('a conversation', () => {
     }
   });
 
-  test('gives the answer that it got also to a message that comes again with other words', async () => {
-    const name = `spaces/direct/messages/${crypto.randomUUID()}`;
-    const first = replyOf(await send(messageEvent('one', { name })));
-    expect(replyOf(await send(messageEvent('another', { name })))).toEqual(first);
-  });
-
   test('takes two clicks on one card for two', async () => {
     const first = click('approve', { eventTime: '2026-01-31T10:00:00.1Z' });
     const second = click('approve', { eventTime: '2026-01-31T10:00:00.2Z' });

@@ -122,6 +122,14 @@ export const bots: readonly Planted[] = [
     test: 'test/bots/text.test.ts',
   },
   {
+    mistake: 'an event with a key joins the conversation that it names',
+    file: 'src/bots/event-keys.ts',
+    text: 'if (sender === undefined) return bounded(key);',
+    replacement: 'return bounded(key);',
+    test: 'test/acceptance/bots/senders.test.ts',
+    name: 'joins no conversation',
+  },
+  {
     mistake: 'a database that is away is told as a fault of the model',
     file: 'src/bots/operations/answer-event.ts',
     text: 'error instanceof ServiceError && !isUnavailable(error.cause)',
