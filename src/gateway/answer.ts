@@ -1,12 +1,20 @@
 // The result of an attempt: an answer to forward, or a failure that says which attempts may follow.
 
-import { parseJson } from '../core/json.ts';
 import { OpenAiRefusal } from '../http/openai-error.ts';
+import type { Endpoint } from './adapters/adapter.ts';
 import type { UpstreamSpec } from './catalogue/model.ts';
-import { type EventBlocks, parseEvents, splitEvents } from './events.ts';
-import { ANSWER_BYTES_MAX, ERROR_BYTES_MAX } from './limits.ts';
+import { type EventBlocks, parseEvents } from './events.ts';
+import { ANSWER_BYTES_MAX } from './limits.ts';
 import type { TokenAnswer } from './model-call.ts';
-import { redactValue } from './redaction.ts';
+import {
+  CREDENTIALS_REFUSED,
+  findError,
+  isFailure,
+  isLargeFailure,
+  type Protocol,
+  readError,
+  type UpstreamError,
+} from './upstream-error.ts';
 import { passedHeaders } from './upstream-request.ts';
 import { checkAnswer, type Usage } from './usage.ts';
 
@@ -63,7 +71,7 @@ export class AttemptFailure extends Error {
       retryAfterMs?: number | undefined;
       sent?: boolean;
       unwell?: boolean;
-      status?: number;
+      status?: number | undefined;
     },
   ) {
     super(refusal.message, { cause: refusal.cause });
@@ -90,98 +98,73 @@ export function nonsense(error?: unknown): AttemptFailure {
 
 /** A stream that begins with an error has not begun: throws it as an AttemptFailure. */
 export function refuseError(block: Uint8Array, spec: UpstreamSpec): void {
-  const found = findError(block, spec);
+  const found = findError(block, spec, 'first');
   // Comments before it are no part of an answer.
-  if (found === undefined || parseEvents(found.before).length > 0) return;
-  const answer = toErrorAnswer(502, {}, found.error);
-  throw new AttemptFailure(failed('The upstream failed'), { next: 'same', answer });
+  if (found !== undefined && parseEvents(found.before).length === 0) throw toldFailure(found);
 }
 
-const ERROR_NAME = Buffer.from('"error"');
-
-/** The error in a block, without secrets and hosts, and the events before it. */
-export function findError(
-  block: Uint8Array,
-  spec: UpstreamSpec | undefined,
-): { error: object; before: string } | undefined {
-  if (Buffer.prototype.indexOf.call(block, ERROR_NAME) === -1) return undefined;
-  let before = '';
-  for (const raw of splitEvents(Buffer.from(block).toString())) {
-    const error = readErrorEvent(raw, spec);
-    if (error !== undefined) return { error, before };
-    before += raw;
-  }
-  return undefined;
+/** The failure that a 2xx tells of. */
+export function toldFailure({ error, hasReason, blames }: UpstreamError): AttemptFailure {
+  if (!hasReason) return nonsense();
+  if (blames === 'credentials') return credentialsRefused();
+  return new AttemptFailure(failed('The upstream failed'), {
+    next: blames === 'quota' ? 'others' : 'same',
+    answer: toErrorAnswer(502, {}, error),
+    unwell: blames !== 'request',
+  });
 }
 
-function readErrorEvent(raw: string, spec: UpstreamSpec | undefined): object | undefined {
-  if (!raw.includes('"error"')) return undefined;
-  try {
-    const { error } = parseJson(parseEvents(raw)[0]?.data ?? '') as { error?: unknown };
-    if (typeof error !== 'string' && (typeof error !== 'object' || error === null)) return undefined;
-    if (raw.length > ERROR_BYTES_MAX) return EMPTY_ERROR;
-    const shown = spec === undefined ? error : redactValue(error, spec);
-    return { ...EMPTY_ERROR, ...(typeof shown === 'string' ? { message: shown } : (shown as object)) };
-  } catch {
-    // Data that is not JSON cannot be an error.
-    return undefined;
-  }
-}
-
-const EMPTY_ERROR = { message: 'The upstream failed', type: 'upstream_error', param: null, code: null };
+const credentialsRefused = (status?: number): AttemptFailure =>
+  new AttemptFailure(failed(CREDENTIALS_REFUSED, { code: 'upstream_credentials' }), {
+    next: 'none',
+    unwell: false,
+    status,
+  });
 
 const RETRIED: ReadonlySet<number> = new Set([408, 409, 429]);
 
-/** A 2xx as it stands. Throws AttemptFailure where it is no JSON object. */
+/** A 2xx as it stands. Throws AttemptFailure where it is no JSON object, or tells of a failure. */
 export function toWholeAnswer(
   { status, headers }: Response,
   bytes: Uint8Array,
-  spec: UpstreamSpec,
+  { spec, endpoint }: { spec: UpstreamSpec; endpoint: Endpoint },
 ): WholeAnswer {
-  const { valid, usage } = checkAnswer(bytes);
+  const { valid, usage, value } = checkAnswer(bytes);
   if (!valid) throw nonsense();
+  if (value === undefined ? isLargeFailure(bytes, endpoint) : isFailure(value, endpoint))
+    throw toldFailure(readError(bytes, 502, { spec, explain: undefined }));
   return { kind: 'whole', status, headers: passedHeaders(headers, spec), bytes, usage };
 }
-
-/** `explain`: for protocols other than OpenAI's. */
-type Protocol = {
-  spec: UpstreamSpec;
-  explain: ((status: number, answer: unknown) => object) | undefined;
-};
 
 /** The caller's error for a status other than 2xx. */
 export function toRefusal(
   response: Response,
   bytes: Uint8Array,
-  { spec, explain }: Protocol,
+  protocol: Protocol & { spec: UpstreamSpec },
 ): WholeAnswer | AttemptFailure {
-  const { status } = response;
-  const refuse = (sentence: string, code: string): AttemptFailure =>
-    new AttemptFailure(failed(sentence, { code }), { next: 'none', status });
-  if (status < 400)
-    return refuse('The upstream redirected the request; its base_url is wrong', 'upstream_misconfigured');
-  if (status === 401 || status === 403)
-    return refuse("The upstream refused the service's own credentials", 'upstream_credentials');
-  const error = readError(bytes, status, { spec, explain });
-  const retried = RETRIED.has(status) || status >= 500;
-  if (error === undefined && !RETRIED.has(status)) {
-    const refusal = failed(`The upstream failed with ${status} and without a reason`);
-    return new AttemptFailure(refusal, {
-      next: retried ? 'same' : 'none',
-      status,
-      retryAfterMs: readRetryAfter(response.headers),
-    });
+  const { headers } = response;
+  // No response can have a status beyond 599.
+  const status = response.status > 599 ? 502 : response.status;
+  if (status < 400) {
+    const sentence = 'The upstream redirected the request; its base_url is wrong';
+    const refusal = failed(sentence, { code: 'upstream_misconfigured' });
+    return new AttemptFailure(refusal, { next: 'none', unwell: false, status });
   }
-  const headers = { ...passedHeaders(response.headers, spec), 'content-type': 'application/json' };
-  const shown = error ?? { ...EMPTY_ERROR, message: `The upstream answered ${status}` };
-  const answer = toErrorAnswer(status, headers, shown);
-  if (!retried) return answer;
-  return new AttemptFailure(failed(`The upstream answered ${status}`), {
-    next: 'same',
-    answer,
+  const { error, hasReason, blames } = readError(bytes, status, protocol);
+  if (blames === 'credentials') return credentialsRefused(status);
+  const passed = { ...passedHeaders(headers, protocol.spec), 'content-type': 'application/json' };
+  const answer = toErrorAnswer(status, passed, error);
+  if (status < 500 && !RETRIED.has(status)) return answer;
+  const isFinal = blames === 'quota' || headers.get('x-should-retry') === 'false';
+  const sentence = hasReason
+    ? `The upstream answered ${status}`
+    : `The upstream failed with ${status} and without a reason`;
+  return new AttemptFailure(failed(sentence), {
+    next: isFinal ? 'others' : 'same',
+    ...(hasReason || status < 500 ? { answer } : {}),
     status,
-    retryAfterMs: readRetryAfter(response.headers),
-    unwell: status >= 500,
+    retryAfterMs: readRetryAfter(headers),
+    unwell: status >= 500 || status === 429,
   });
 }
 
@@ -192,22 +175,6 @@ const toErrorAnswer = (status: number, headers: Record<string, string>, error: o
   bytes: Buffer.from(JSON.stringify({ error })),
   usage: undefined,
 });
-
-/** The upstream's error with its four members, and without its own key and address. */
-function readError(bytes: Uint8Array, status: number, { spec, explain }: Protocol): object | undefined {
-  if (bytes.length > ERROR_BYTES_MAX) return undefined;
-  let answer: unknown;
-  try {
-    answer = redactValue(parseJson(Buffer.from(bytes).toString()), spec);
-  } catch {
-    return undefined;
-  }
-  if (explain !== undefined) return explain(status, answer);
-  const { error } = (answer ?? {}) as { error?: unknown };
-  if (typeof error === 'string') return { ...EMPTY_ERROR, message: error };
-  if (typeof error !== 'object' || error === null) return undefined;
-  return { ...EMPTY_ERROR, message: `The upstream answered ${status}`, ...error };
-}
 
 /** Milliseconds; `retry-after-ms` counts before `retry-after`, which is seconds or a date (RFC 9110, 10.2.3). */
 function readRetryAfter(headers: Headers): number | undefined {

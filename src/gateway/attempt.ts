@@ -37,12 +37,14 @@ export async function attempt(
   call: Call,
   deps: AttemptDeps,
 ): Promise<Answer> {
+  // A request that the upstream's protocol cannot express waits for nothing.
+  const translated = upstream.adapter.translation && (await bodyFor(target, call));
   const place = upstream.permits.acquire(call.signal);
   if (place !== undefined) await place;
   const run = new Run(target, upstream, call, deps);
   try {
     call.signal.throwIfAborted();
-    const rendered = bodyFor(target, call);
+    const rendered = translated ?? bodyFor(target, call);
     const response = await run.send(rendered instanceof Promise ? await rendered : rendered);
     if (run.noteResponse(response) && call.request.stream && isEventStream(response))
       return await run.beginStream(response);
@@ -141,9 +143,10 @@ class Run {
       if (refusal instanceof AttemptFailure) throw refusal;
       return refusal;
     }
+    const { modelId, endpoint } = this.call;
     const translated =
-      translation === undefined ? bytes : translateWhole(translation, bytes, this.call.modelId);
-    return toWholeAnswer(response, translated, spec);
+      translation === undefined ? bytes : translateWhole(translation, bytes, { spec, model: modelId });
+    return toWholeAnswer(response, translated, { spec, endpoint });
   }
 
   /** Waits for the first event, so that an upstream that fails before it can be replaced; bounded by the time-out. */

@@ -4,7 +4,7 @@
 import type { CancelSignal } from '../core/cancellation.ts';
 import { sleep } from '../core/wait.ts';
 import { OpenAiRefusal } from '../http/openai-error.ts';
-import { type Answer, AttemptFailure, type StreamAnswer, type WholeAnswer } from './answer.ts';
+import { type Answer, AttemptFailure, type StreamAnswer } from './answer.ts';
 import { type AttemptDeps, attempt } from './attempt.ts';
 import type { FailedAttempt, LogFailedAttempt } from './attempt-log.ts';
 import { type BalanceOptions, order } from './balance.ts';
@@ -49,8 +49,26 @@ export function createExecute(deps: ExecuteDeps): Execute {
     deps.attempts.set(name, counts);
     counts[outcome] = (counts[outcome] ?? 0) + 1;
   };
+  /** One attempt: its answer, or why there is none. */
+  const tryOnce = async ({ target }: Attempt, call: Call, number: number): Promise<Result> => {
+    const made = { target, call, number, startedAtMs: performance.now() };
+    try {
+      const { upstream } = target;
+      const answer = await (upstream === undefined
+        ? answerLocally(target.model, call)
+        : attempt(target, upstream, call, deps));
+      count(target, 'ok');
+      return answer.kind === 'stream' ? reporting(answer, made, noteFailure) : answer;
+    } catch (error) {
+      count(target, outcomeOf(error));
+      const failure = toFailure(error);
+      if (!isUnable(failure)) noteFailure({ ...made, failure });
+      return failure;
+    }
+  };
   return async (call, execution) => {
-    let failure: AttemptFailure | OpenAiRefusal | undefined;
+    let told: { failure: AttemptFailure | OpenAiRefusal; attempt: Attempt } | undefined;
+    let passedOver: Result | undefined;
     let number = 0;
     let failed: Map<Target, Failed> | undefined;
     for (const next of planAttempts(execution.model, { nowMs: performance.now(), random })) {
@@ -58,31 +76,45 @@ export function createExecute(deps: ExecuteDeps): Execute {
       const earlier = failed?.get(target);
       if (earlier !== undefined && !(await mayRetry(earlier, call.signal, random))) continue;
       execution.last = next;
-      number += 1;
-      const made = { target, call, number, startedAtMs: performance.now() };
-      try {
-        const { upstream } = target;
-        const answer = await (upstream === undefined
-          ? answerLocally(target.model, call)
-          : attempt(target, upstream, call, deps));
-        count(target, 'ok');
-        return answer.kind === 'stream' ? reporting(answer, made, noteFailure) : answer;
-      } catch (error) {
-        count(target, outcomeOf(error));
-        failure = toFailure(error);
-        noteFailure({ ...made, failure });
-        const nowMs = performance.now();
-        failed ??= new Map();
-        failed.set(target, toFailed(failure, nowMs, earlier));
-        if (!(failure instanceof AttemptFailure)) continue;
-        if (failure.retryAfterMs !== undefined)
-          target.cooldownUntilMs = nowMs + Math.min(failure.retryAfterMs, REST_MS_MAX);
-        if (failure.next === 'none' || (call.atMostOnce && failure.sent)) break;
-      }
+      const result = await tryOnce(next, call, ++number);
+      // What a substitute refuses, the caller is not told in place of the failure of a target that could have answered.
+      const isSubstitute =
+        next.model !== execution.model || (told !== undefined && told.attempt.target !== target);
+      const isPassedOver =
+        isUnable(result) || (isSubstitute && call.atMostOnce !== true && refusesRequest(result));
+      failed ??= new Map();
+      if (isPassedOver) {
+        passedOver ??= result;
+        failed.set(target, SPENT);
+      } else if (result instanceof Error) {
+        failed.set(target, toFailed(result, performance.now(), earlier));
+        told = { failure: result, attempt: next };
+        if (result instanceof AttemptFailure && rest(target, result, call) === 'ends') break;
+      } else return result;
     }
-    return giveUp(failure);
+    execution.last = told?.attempt ?? execution.last;
+    return giveUp(told?.failure ?? passedOver);
   };
 }
+
+/** Leaves the target alone for as long as it asks. Returns whether another attempt may follow. */
+function rest(target: Target, failure: AttemptFailure, { atMostOnce }: Call): 'ends' | 'goes on' {
+  if (failure.retryAfterMs !== undefined)
+    target.cooldownUntilMs = performance.now() + Math.min(failure.retryAfterMs, REST_MS_MAX);
+  return failure.next === 'none' || (atMostOnce && failure.sent) ? 'ends' : 'goes on';
+}
+
+type Result = Answer | AttemptFailure | OpenAiRefusal;
+
+/** Whether another target might answer all the same: the upstream's own refusal of the request, or of the service's key. */
+const refusesRequest = (result: Result): boolean =>
+  result instanceof AttemptFailure
+    ? result.next === 'none'
+    : 'kind' in result && result.kind === 'whole' && result.status >= 400;
+
+/** Whether the target cannot express the request: then it is passed over. */
+const isUnable = (result: Result): result is OpenAiRefusal =>
+  result instanceof OpenAiRefusal && result.kind === 'malformed';
 
 /**
  * Attempts in order: the model's targets, then those of its fallbacks. Targets that fail or are in a cooldown come
@@ -137,6 +169,9 @@ function toTargetFailure(failure: AttemptFailure | OpenAiRefusal): TargetFailure
   return { atMs: performance.now(), kind, reason, code: details.code, status };
 }
 
+/** A target that is not tried again for this request. */
+const SPENT = { isSpent: true, retryAfterMs: undefined, atMs: 0, times: 1 };
+
 /** How a target failed this request. */
 type Failed = { isSpent: boolean; retryAfterMs: number | undefined; atMs: number; times: number };
 
@@ -165,10 +200,10 @@ async function mayRetry(
   return true;
 }
 
-/** Failures of the upstream, and its full queue, go on to the next attempt; everything else is thrown as it is. */
+/** Failures of the upstream, its full queue, and requests that it cannot express go on to the next attempt; everything else is thrown. */
 function toFailure(error: unknown): AttemptFailure | OpenAiRefusal {
   if (error instanceof AttemptFailure) return error;
-  if (error instanceof OpenAiRefusal && error.kind === 'unavailable') return error;
+  if (error instanceof OpenAiRefusal && ['unavailable', 'malformed'].includes(error.kind)) return error;
   throw error;
 }
 
@@ -179,10 +214,11 @@ function outcomeOf(error: unknown): AttemptOutcome {
 }
 
 /** The upstream's own refusal where it gave one, else ours. */
-function giveUp(failure: AttemptFailure | OpenAiRefusal | undefined): WholeAnswer {
-  if (failure instanceof AttemptFailure) {
-    if (failure.answer !== undefined) return failure.answer;
-    throw failure.refusal;
+function giveUp(result: Result | undefined): Answer {
+  if (result instanceof AttemptFailure) {
+    if (result.answer !== undefined) return result.answer;
+    throw result.refusal;
   }
-  throw failure ?? new OpenAiRefusal('unavailable', 'The model has no target that could be asked');
+  if (result !== undefined && !(result instanceof Error)) return result;
+  throw result ?? new OpenAiRefusal('unavailable', 'The model has no target that could be asked');
 }

@@ -4,7 +4,7 @@ import type { CancelSignal } from '../core/cancellation.ts';
 import type { Deadline, Deadlines } from '../core/deadlines.ts';
 import type { OnInterrupt } from '../core/interruption.ts';
 import { OpenAiRefusal, toOpenAiError } from '../http/openai-error.ts';
-import { findError, type StreamAnswer } from './answer.ts';
+import type { StreamAnswer } from './answer.ts';
 import type { UpstreamSpec } from './catalogue/model.ts';
 import {
   countEvents,
@@ -18,6 +18,7 @@ import {
 } from './events.ts';
 import { KEEP_ALIVE_MS } from './limits.ts';
 import type { Ended } from './model-call.ts';
+import { findError, type UpstreamError } from './upstream-error.ts';
 import { readUsageBlock, type Usage } from './usage.ts';
 
 type StreamOutcome = 'ok' | 'failed' | 'cancelled';
@@ -142,13 +143,19 @@ class Pump {
     this.silence.drop();
     this.forget();
     this.options.signal.removeEventListener('abort', this.onAbort);
-    this.answer.settle(outcome === 'cancelled' ? 'left' : outcome, failure);
+    // An error that blames the request says nothing about the upstream's health.
+    const isNeutral = outcome === 'cancelled' || failure?.kind === 'malformed';
+    this.answer.settle(isNeutral ? 'left' : outcome, failure);
     const { usage, events: tokens, firstEventMs } = this;
     this.options.onEnd({ outcome, usage, tokens, firstEventMs });
   }
 
   /** Records the forwarded events; returns the client's part of them, and the outcome if it is the last. */
-  private inspect(block: Uint8Array): { shown: Uint8Array; outcome: StreamOutcome | undefined } {
+  private inspect(block: Uint8Array): {
+    shown: Uint8Array;
+    outcome: StreamOutcome | undefined;
+    failure?: OpenAiRefusal;
+  } {
     const { startedAtMs, hidesUsage, spec } = this.options;
     this.firstEventMs ??= performance.now() - startedAtMs;
     this.events += countEvents(block);
@@ -161,19 +168,22 @@ class Pump {
       shown = read.shown;
     }
     const found = findError(shown, spec);
-    if (found !== undefined) return { shown: toErrorEvent(found.error, found.before), outcome: 'failed' };
+    if (found !== undefined) {
+      const { error, before, blames } = found;
+      return { shown: toErrorEvent(error, before), outcome: 'failed', failure: toldError(blames) };
+    }
     return { shown, outcome: endsWithDone(block) ? 'ok' : undefined };
   }
 
   /** Whether the client has got a part of the block. */
   private send(block: Uint8Array): boolean {
-    const { shown, outcome } = this.inspect(block);
+    const { shown, outcome, failure } = this.inspect(block);
     if (outcome !== 'failed') this.options.onBlock?.(block);
     if (outcome === undefined) {
       this.silence.set(KEEP_ALIVE_MS);
       if (shown.length > 0) this.sink.send(shown);
     } else {
-      this.sendLast(shown, outcome, outcome === 'failed' ? toldError() : undefined);
+      this.sendLast(shown, outcome, failure);
       if (outcome === 'failed') this.answer.blocks.cancel();
       else void this.drain();
     }
@@ -223,6 +233,9 @@ const brokeOff = (cause: unknown) =>
     cause,
   });
 
-const toldError = () => new OpenAiRefusal('upstream-failed', 'The upstream told an error within its answer');
+const toldError = (blames: UpstreamError['blames']): OpenAiRefusal =>
+  blames === 'request'
+    ? new OpenAiRefusal('malformed', 'The upstream refused the request within its answer')
+    : new OpenAiRefusal('upstream-failed', 'The upstream told an error within its answer');
 
 const toErrorEvent = (error: object, before = ''): Uint8Array => Buffer.from(before + toEvent({ error }));

@@ -1,21 +1,28 @@
 // Answers of upstreams that do not speak OpenAI's protocol, as OpenAI's.
 
-import { parseJson } from '../core/json.ts';
+import { isObject, parseJson } from '../core/json.ts';
 import type { StreamTranslation, Translation } from './adapters/adapter.ts';
-import { nonsense } from './answer.ts';
+import { AttemptFailure, nonsense, toldFailure } from './answer.ts';
+import type { UpstreamSpec } from './catalogue/model.ts';
 import { DONE, type EventBlocks, parseEvents, toEvent } from './events.ts';
+import { isErrorObject, readError } from './upstream-error.ts';
 
 const utf8 = new TextDecoder();
 
-/** Throws AttemptFailure for an answer that makes no sense. */
-export function translateWhole(translation: Translation, bytes: Uint8Array, model: string): Uint8Array {
+/** Throws AttemptFailure for an answer that makes no sense, or tells of a failure. */
+export function translateWhole(
+  translation: Translation,
+  bytes: Uint8Array,
+  { spec, model }: { spec: UpstreamSpec; model: string },
+): Uint8Array {
   try {
+    const answer = parseJson(utf8.decode(bytes));
+    if (isObject(answer) && isErrorObject(answer))
+      throw toldFailure(readError(bytes, 502, { spec, explain: translation.error }));
     const created = Math.floor(Date.now() / 1000);
-    return Buffer.from(
-      JSON.stringify(translation.response(parseJson(utf8.decode(bytes)), { model, created })),
-    );
+    return Buffer.from(JSON.stringify(translation.response(answer, { model, created })));
   } catch (error) {
-    throw nonsense(error);
+    throw error instanceof AttemptFailure ? error : nonsense(error);
   }
 }
 

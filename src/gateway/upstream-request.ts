@@ -140,6 +140,7 @@ const TO_CALLERS = [
   'x-request-id',
   'retry-after',
   'retry-after-ms',
+  'x-should-retry',
   'openai-processing-ms',
   'openai-version',
   'openai-model',

@@ -1,6 +1,6 @@
 // Tokens as the upstream reports them, else estimated; and their cost.
 
-import { parseJson } from '../core/json.ts';
+import { isObject, type JsonObject, parseJson } from '../core/json.ts';
 import type { Price } from './catalogue/model.ts';
 import { parseEvents, splitEvents } from './events.ts';
 import { CHECKED_BYTES_MAX, TAIL_BYTES } from './limits.ts';
@@ -62,13 +62,18 @@ const latin1 = new TextDecoder('latin1');
  * Whether an answer is a JSON object, and the usage in it. Small answers are parsed completely; of larger ones only
  * both ends, where servers write the usage, are read.
  */
-export function checkAnswer(answer: Uint8Array): { valid: boolean; usage: Usage | undefined } {
+export function checkAnswer(answer: Uint8Array): {
+  valid: boolean;
+  usage: Usage | undefined;
+  /** Of a small one; digits may be lost. */
+  value?: JsonObject;
+} {
   if (answer.length <= CHECKED_BYTES_MAX) {
     try {
-      // Nothing of it is kept but two counts: digits may be lost.
       const value: unknown = JSON.parse(utf8.decode(answer));
-      const valid = typeof value === 'object' && value !== null && !Array.isArray(value);
-      return { valid, usage: valid ? fromUsage((value as { usage?: unknown }).usage) : undefined };
+      return isObject(value)
+        ? { valid: true, usage: fromUsage(value['usage']), value }
+        : { valid: false, usage: undefined };
     } catch {
       return { valid: false, usage: undefined };
     }
