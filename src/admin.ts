@@ -59,6 +59,7 @@ async function main(words: readonly string[]): Promise<void> {
     return;
   }
   const config = loadConfig(process.env);
+  for (const sentence of config.unknownSettings) tell({}, sentence);
   if (typed.command.words.startsWith('object-store ')) return await maintainObjectStore(typed, config);
   const keep = BACKUPS[typed.command.operation];
   if (keep !== undefined) return await keepBackup(keep, typed, config);
@@ -236,7 +237,7 @@ try {
   await main(process.argv.slice(2));
   process.exit(0);
 } catch (error) {
-  const sentence = messageOf(error);
-  process.stderr.write(`admin: ${sentence.replaceAll('\n', ' ')}\n`);
+  const told = error instanceof SettingsError ? error.message : messageOf(error).replaceAll('\n', ' ');
+  process.stderr.write(told.replaceAll(/^/gm, 'admin: ').concat('\n'));
   process.exit(error instanceof UsageError || error instanceof SettingsError ? 2 : 1);
 }

@@ -1,5 +1,6 @@
 // The environment → one validated, frozen Config. Nothing else reads the environment.
 
+import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { toSignOnSettings } from './access/index.ts';
@@ -7,12 +8,15 @@ import { parseJson } from './core/json.ts';
 import { isLoopback } from './core/origin.ts';
 import { type Environment, readVariable, withSecretFiles } from './core/secret-files.ts';
 import {
+  createSettingsMistakes,
   readSettings,
   type SettingInForce,
   SettingsError,
+  type SettingsMistakes,
   type SettingsOf,
   settingsInForce,
 } from './core/settings-reader.ts';
+import { findUnknownSettings } from './core/unknown-settings.ts';
 import { toWalArchiveSettings } from './embedded/wal-archive/settings.ts';
 import { toTracingSettings } from './infra/telemetry/settings.ts';
 import { ONE_OF_SEVERAL, SETTINGS_OF_OWNER } from './processes/owner.ts';
@@ -30,11 +34,22 @@ const READER_VARIABLES =
 
 type Given = SettingsOf<typeof SETTINGS>;
 
-/** Reads and checks the environment, and the files of secrets that it names. An empty value counts as absent. Throws SettingsError. */
+/**
+ * Reads and checks the environment, and the files of secrets that it names. An empty value counts as absent. Throws SettingsError with
+ * all mistakes, a line each.
+ */
 export function loadConfig(variables: Environment, terminal = false) {
-  const environment = withSecretFiles(SETTINGS, variables);
-  const given = readSettings(SETTINGS, environment);
-  refuseContradictions(given);
+  const mistakes = createSettingsMistakes();
+  const environment = withSecretFiles(SETTINGS, variables, mistakes);
+  const given = readSettings(SETTINGS, environment, mistakes);
+  refuseContradictions(given, mistakes);
+  const unknown = findUnknownSettings(SETTINGS, variables, variablesBesideSettings(given));
+  if (given.STRICT_SETTINGS === 'true') for (const sentence of unknown) mistakes.add(sentence);
+  const signOn = mistakes.attempt(() => toSignOnSettings(given));
+  const walArchive = mistakes.attempt(() => toWalArchiveSettings(given));
+  const store = mistakes.attempt(() => toStore(given));
+  const tracing = mistakes.attempt(() => toTracingSettings(given));
+  mistakes.refuse();
   /** One of several processes behind one port. */
   const sharesPort = environment[ONE_OF_SEVERAL] === '1';
   const ownersSettings = environment[SETTINGS_OF_OWNER];
@@ -56,15 +71,17 @@ export function loadConfig(variables: Environment, terminal = false) {
       ownersSettings === undefined
         ? settingsInForce(SETTINGS, environment)
         : (parseJson(ownersSettings) as SettingInForce[]),
+    /** A sentence for each variable that looks like a setting and is none; one of several processes leaves them to its owner. */
+    unknownSettings: sharesPort ? [] : unknown,
     /** A start is announced to a person at a terminal, in the log, or, for one of several processes, by their owner. */
     announces: sharesPort ? 'not' : terminal && logFormat === 'pretty' ? 'on-terminal' : 'in-log',
     dataDir: resolve(given.DATA_DIR),
     /** Undefined: embedded Postgres. */
     databaseUrl: given.DATABASE_URL,
-    walArchive: toWalArchiveSettings(given),
+    walArchive,
     objects: {
       /** Undefined: the embedded object store. */
-      external: toStore(given),
+      external: store,
       embeddedPort: given.OBJECT_STORE_PORT,
       /** The origin that clients reach, where it differs from the store's own. */
       publicEndpoint: given.S3_PUBLIC_ENDPOINT,
@@ -72,7 +89,7 @@ export function loadConfig(variables: Environment, terminal = false) {
       bucket: given.S3_BUCKET,
       formProfile: given.S3_FORM_PROFILE,
     },
-    access: { auditRetentionDays: given.AUDIT_RETENTION_DAYS, signOn: toSignOnSettings(given) },
+    access: { auditRetentionDays: given.AUDIT_RETENTION_DAYS, signOn },
     documents: {
       uploadBytesMax: given.UPLOAD_BYTES_MAX,
       uploadRetentionSeconds: given.UPLOAD_RETENTION_SECONDS,
@@ -136,7 +153,7 @@ export function loadConfig(variables: Environment, terminal = false) {
     bootstrap: { workspace: given.BOOTSTRAP_WORKSPACE, apiKey: given.BOOTSTRAP_API_KEY },
     log: { level: given.LOG_LEVEL, format: logFormat },
     /** Undefined: no spans are made. */
-    tracing: toTracingSettings(given),
+    tracing,
   } as const);
 }
 
@@ -163,9 +180,24 @@ const isHarmless = ({ HOST, MODELS_CONFIG, OPENAI_BASE_URL }: Given): boolean =>
   MODELS_CONFIG === undefined &&
   OPENAI_BASE_URL === undefined;
 
-function refuseContradictions(given: Given): void {
+/** Variables of the environment that are read beside the settings: those that the models file names, and the service's own. */
+function variablesBesideSettings({ MODELS_CONFIG: file }: Given): ReadonlySet<string> {
+  const own = [ONE_OF_SEVERAL, SETTINGS_OF_OWNER];
+  if (file === undefined) return new Set(own);
+  try {
+    const named = readFileSync(file, 'utf8').matchAll(/\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g);
+    return new Set([...own, ...[...named].map(([, name = '']) => name)]);
+  } catch {
+    // The check of the models file says why it cannot be read.
+    return new Set(own);
+  }
+}
+
+function refuseContradictions(given: Given, mistakes: SettingsMistakes): void {
   const refuse = (contradicts: boolean, sentence: string): void => {
-    if (contradicts) throw new SettingsError(sentence);
+    mistakes.attempt(() => {
+      if (contradicts) throw new SettingsError(sentence);
+    });
   };
   const { OBJECT_STORE_PORT: storePort, PORT: port, S3_ENDPOINT: store } = given;
   const credentials = given.S3_ACCESS_KEY_ID ?? given.S3_SECRET_ACCESS_KEY;

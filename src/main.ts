@@ -31,6 +31,7 @@ async function main(owner: Owner | undefined): Promise<void> {
   const config = loadConfig(process.env, process.stdout.isTTY);
   const log = createLogger(config.log);
   const signals = createSignals(config.server.sharesPort);
+  for (const sentence of config.unknownSettings) log.warn({}, sentence);
   try {
     if (owner === undefined) await endLeftovers(config.dataDir, log);
     await checkStart(config);
@@ -97,7 +98,7 @@ async function run(): Promise<never> {
     return process.exit(0);
   } catch (error) {
     const sentence = messageOf(error);
-    if (owner === undefined) process.stderr.write(`atrium: ${sentence}\n`);
+    if (owner === undefined) process.stderr.write(sentence.replaceAll(/^/gm, 'atrium: ').concat('\n'));
     else await owner.failed(sentence);
     return process.exit(error instanceof SettingsError ? 2 : 1);
   }

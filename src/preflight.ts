@@ -3,7 +3,7 @@
 import { accessSync, constants } from 'node:fs';
 import type { Config } from './config.ts';
 import { explain } from './core/errors.ts';
-import { SettingsError } from './core/settings-reader.ts';
+import { createSettingsMistakes, SettingsError } from './core/settings-reader.ts';
 import { postgresFolder } from './database.ts';
 import { checkDataVersion } from './embedded/postgres/index.ts';
 import { checkModels, toSource } from './gateway/index.ts';
@@ -18,17 +18,34 @@ export function refuseArguments(given: readonly string[]): void {
   );
 }
 
-/** Throws one line: SettingsError with the setting's name, or Error for a port that cannot be had or data that cannot be read. */
+/** Throws SettingsError with all mistakes, or one line in an Error for a port that is in use or data that cannot be read. */
 export async function checkStart(config: Config): Promise<void> {
-  await checkModels(toSource(config.gateway));
-  checkFile('NATS_CREDS', config.usage.nats?.creds);
-  if (config.databaseUrl === undefined) checkDataVersion(postgresFolder(config));
-  const { host: hostname, port, sharesPort } = config.server;
+  const mistakes = createSettingsMistakes();
+  const check = async (look: () => Promise<void> | void): Promise<void> => {
+    try {
+      await look();
+    } catch (error) {
+      if (!(error instanceof SettingsError)) {
+        mistakes.refuse();
+        throw error;
+      }
+      mistakes.add(error.message);
+    }
+  };
+  await check(() => checkModels(toSource(config.gateway)));
+  await check(() => checkFile('NATS_CREDS', config.usage.nats?.creds));
+  await check(() => {
+    if (config.databaseUrl === undefined) checkDataVersion(postgresFolder(config));
+  });
   // One of several processes shares the port that their owner has looked at.
-  if (sharesPort) return;
+  if (!config.server.sharesPort) await check(() => checkPorts(config));
+  mistakes.refuse();
+}
+
+async function checkPorts({ server: { host: hostname, port }, objects }: Config): Promise<void> {
   (await holdPort('PORT', { hostname, port })).release();
-  if (config.objects.external === undefined)
-    (await holdPort('OBJECT_STORE_PORT', { hostname, port: config.objects.embeddedPort })).release();
+  if (objects.external === undefined)
+    (await holdPort('OBJECT_STORE_PORT', { hostname, port: objects.embeddedPort })).release();
 }
 
 function checkFile(setting: string, path: string | undefined): void {

@@ -14,6 +14,7 @@ import {
   url,
   urls,
 } from './core/settings-reader.ts';
+import { bytes, duration } from './core/settings-units.ts';
 import { WAL_ARCHIVE_SETTINGS } from './embedded/wal-archive/settings.ts';
 import { DATABASE_ADDRESS } from './infra/postgres/address.ts';
 import { FORM_PROFILES } from './infra/s3/form-profiles.ts';
@@ -104,12 +105,12 @@ export const SETTINGS = {
     meaning: 'monitoring of the server, which tells whether it syncs before it acknowledges',
   },
   EVENT_BUFFER_BYTES_MAX: {
-    kind: integer(16_777_216, Number.MAX_SAFE_INTEGER),
+    kind: bytes(16_777_216, Number.MAX_SAFE_INTEGER),
     default: '8589934592',
     meaning: 'usage events that may wait for the database, in bytes; beyond, 503',
   },
   EVENT_RETENTION_DAYS: {
-    kind: integer(0, 36_500),
+    kind: duration('days', 0, 36_500),
     default: '0',
     meaning: 'days after which usage events are deleted; 0 keeps them',
   },
@@ -130,18 +131,22 @@ export const SETTINGS = {
     meaning: 'whether models answer requests of this machine without a key',
   },
   UPLOAD_BYTES_MAX: {
-    kind: integer(1, S3_OBJECT_BYTES_MAX),
+    kind: bytes(1, S3_OBJECT_BYTES_MAX),
     default: String(S3_OBJECT_BYTES_MAX),
     meaning: 'largest file, in bytes',
   },
   UPLOAD_RETENTION_SECONDS: {
-    kind: integer(1, 31_536_000),
+    kind: duration('seconds', 1, 31_536_000),
     default: '86400',
     meaning: 'age at which unconfirmed uploads and orphans are swept',
   },
-  SWEEP_INTERVAL_SECONDS: { kind: integer(1, 86_400), default: '3600', meaning: 'pause between two sweeps' },
+  SWEEP_INTERVAL_SECONDS: {
+    kind: duration('seconds', 1, 86_400),
+    default: '3600',
+    meaning: 'pause between two sweeps',
+  },
   TRASH_RETENTION_DAYS: {
-    kind: integer(0, 36_500),
+    kind: duration('days', 0, 36_500),
     default: '0',
     meaning: 'days after which binned documents are purged; 0 keeps them',
   },
@@ -151,12 +156,12 @@ export const SETTINGS = {
     meaning: 'whether the files of documents are read, so that their text is kept and found',
   },
   CONTENT_BYTES_MAX: {
-    kind: integer(1, 1_073_741_824),
+    kind: bytes(1, 1_073_741_824),
     default: '104857600',
     meaning: 'largest file that is read, in bytes',
   },
   VECTORS_MEMORY_BYTES_MAX: {
-    kind: integer(16_777_216, 17_179_869_184),
+    kind: bytes(16_777_216, 17_179_869_184),
     default: '1073741824',
     meaning: 'memory of each process for vectors, about 400 bytes a passage; beyond, pgvector or words alone',
   },
@@ -166,12 +171,12 @@ export const SETTINGS = {
     meaning: 'passages from which on pgvector searches a workspace, where the database has it; 0: never',
   },
   RETRIEVAL_TIMEOUT_MS: {
-    kind: integer(100, 60_000),
+    kind: duration('milliseconds', 100, 60_000),
     default: '1500',
     meaning: 'time that an answer waits for the search in documents; then it is made without',
   },
   AUDIT_RETENTION_DAYS: {
-    kind: integer(0, 36_500),
+    kind: duration('days', 0, 36_500),
     default: '0',
     meaning:
       'days after which rows of the audit log, and of the histories of documents, are deleted; 0 keeps them',
@@ -206,20 +211,25 @@ export const SETTINGS = {
     meaning: 'pretty or json',
   },
   SHUTDOWN_TIMEOUT_MS: {
-    kind: integer(100, 3_600_000),
+    kind: duration('milliseconds', 100, 3_600_000),
     default: '20000',
     meaning: 'time for running requests and jobs after SIGTERM',
   },
   SHUTDOWN_DELAY_MS: {
-    kind: integer(0, 600_000),
+    kind: duration('milliseconds', 0, 600_000),
     default: '0',
     meaning: 'time before that in which only /readyz refuses, so that balancers send nothing more',
   },
   MEMORY_MAX: {
-    kind: integer(134_217_728, Number.MAX_SAFE_INTEGER),
+    kind: bytes(134_217_728, Number.MAX_SAFE_INTEGER),
     otherwise: 'none',
     meaning:
       'ceiling of the memory of each process, in bytes: close to it large requests get 503, at it all do',
+  },
+  STRICT_SETTINGS: {
+    kind: choice(['true', 'false']),
+    default: 'false',
+    meaning: 'true: a variable that looks like a setting and is none ends the start; else it is told',
   },
   PROCESSES: { kind: integer(1, 256), default: '1', meaning: 'processes that share the port and the data' },
   ...TRACING_SETTINGS,

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { editDistance } from '../core/edit-distance.ts';
 import { COMMANDS, type Command } from './commands.ts';
 import { GROUPS } from './groups.ts';
 import { OPTIONS, type Option, type OptionName, type Place } from './options.ts';
@@ -54,20 +55,6 @@ function nearestOf(typed: string, names: readonly string[]): string | undefined 
 }
 
 const TYPED_MAX = 64;
-
-/** Levenshtein's distance: insertions, deletions and replacements of single letters. */
-function editDistance(a: string, b: string): number {
-  let above = Array.from({ length: b.length + 1 }, (_, index) => index);
-  for (const [i, letter] of [...a].entries()) {
-    const row = [i + 1];
-    for (let j = 1; j <= b.length; j++) {
-      const replaced = (above[j - 1] ?? 0) + (letter === b[j - 1] ? 0 : 1);
-      row.push(Math.min(replaced, (above[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1));
-    }
-    above = row;
-  }
-  return above.at(-1) ?? 0;
-}
 
 type Values = Record<string, string | boolean | undefined>;
 

@@ -24,6 +24,7 @@ import {
 
 export async function move(file: string, { config, log, record }: Context): Promise<Done> {
   const next = readTarget(file);
+  for (const sentence of next.unknownSettings) log.warn({}, `--target: ${sentence}`);
   const sameStore = isSameStore(config, next);
   refuseSameDatabase(config, next);
   const backing = await openBacking(config, log);

@@ -2,24 +2,28 @@
 
 import { readFileSync } from 'node:fs';
 import { explain } from './errors.ts';
-import { type Setting, SettingsError } from './settings-reader.ts';
+import { type Setting, SettingsError, type SettingsMistakes } from './settings-reader.ts';
 
 export type Environment = Record<string, string | undefined>;
 
 /**
- * The environment with the values of the secret settings whose `NAME_FILE` is given. Throws SettingsError for a file that cannot
- * be read or is empty, and for a setting that is also given itself.
+ * The environment with the values of the secret settings whose `NAME_FILE` is given. It is a mistake if a file cannot be read or is
+ * empty, or if a setting is also given itself.
  */
-export function withSecretFiles(table: Record<string, Setting>, environment: Environment): Environment {
+export function withSecretFiles(
+  table: Record<string, Setting>,
+  environment: Environment,
+  mistakes: SettingsMistakes,
+): Environment {
   const found = Object.entries(table)
     .filter(([name, { secret }]) => secret === true && isGiven(environment[`${name}_FILE`]))
-    .map(([name]) => [name, readVariable(environment, name)]);
+    .map(([name]) => [name, mistakes.attempt(() => readVariable(environment, name))]);
   return { ...environment, ...Object.fromEntries(found) };
 }
 
 /**
  * The variable, or what is in the file that `NAME_FILE` names, without the blanks and line breaks around it; undefined where neither
- * is given. The file is read at each call. Throws SettingsError as above.
+ * is given. The file is read at each call. Throws SettingsError.
  */
 export function readVariable(environment: Environment, name: string): string | undefined {
   const path = environment[`${name}_FILE`]?.trim();

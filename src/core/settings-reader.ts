@@ -3,8 +3,39 @@
 import { parseJson } from './json.ts';
 import { withoutCredentials } from './origin.ts';
 
-/** A value that the service can't start with; the message names the variable, what was given, what is allowed. */
+/** Values that the service can't start with: a line each, which names the variable, what was given, what is allowed. */
 export class SettingsError extends Error {}
+
+export type SettingsMistakes = ReturnType<typeof createSettingsMistakes>;
+
+/** Gathers mistakes, so that one start tells all of them. */
+export function createSettingsMistakes() {
+  const sentences: string[] = [];
+  const broken = new Set<string>();
+  return {
+    /** `name`: the setting, whose value is not used then. */
+    add(sentence: string, name?: string): void {
+      sentences.push(sentence);
+      if (name !== undefined) broken.add(name);
+    },
+    /** Undefined if the function throws SettingsError. A sentence about a setting that is refused already is left out. */
+    attempt<T>(read: () => T): T | undefined {
+      try {
+        return read();
+      } catch (error) {
+        if (!(error instanceof SettingsError)) throw error;
+        const follows = (line: string): boolean =>
+          line.match(/[A-Z][A-Z0-9_]+/g)?.some((word) => broken.has(word)) === true;
+        sentences.push(...error.message.split('\n').filter((line) => !follows(line)));
+        return undefined;
+      }
+    },
+    /** Throws SettingsError where there is a mistake. */
+    refuse(): void {
+      if (sentences.length > 0) throw new SettingsError([...new Set(sentences)].join('\n'));
+    },
+  };
+}
 
 /** How a text becomes a value. `parse` returns undefined for a text that is not allowed. */
 export type Kind<T> = {
@@ -32,17 +63,21 @@ export type SettingsOf<Table> = {
     : never;
 };
 
-/** An empty value counts as absent. Throws SettingsError for the first setting that is not allowed. */
+/** An empty value counts as absent. In the place of a value that is not allowed stands the default. */
 export function readSettings<Table extends Record<string, Setting>>(
   table: Table,
   environment: Record<string, string | undefined>,
+  mistakes: SettingsMistakes,
 ): SettingsOf<Table> {
   const values = Object.entries(table).map(([name, { kind, secret, ...setting }]) => {
-    const text = environment[name]?.trim() || setting.default;
-    const value = text === undefined ? undefined : kind.parse(text);
-    if (text === undefined || value !== undefined) return [name, value];
+    const usual = setting.default === undefined ? undefined : kind.parse(setting.default);
+    const text = environment[name]?.trim() || undefined;
+    if (text === undefined) return [name, usual];
+    const value = kind.parse(text);
+    if (value !== undefined) return [name, value];
     const given = secret ? `a value of ${text.length} characters` : JSON.stringify(text);
-    throw new SettingsError(`${name}: ${given} is not allowed; expected ${kind.allowed}`);
+    mistakes.add(`${name}: ${given} is not allowed; expected ${kind.allowed}`, name);
+    return [name, usual];
   });
   return Object.fromEntries(values);
 }

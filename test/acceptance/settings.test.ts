@@ -18,7 +18,12 @@ describe('settings', () => {
     [{ PORT: '3000.5' }, /PORT.*"3000\.5"/],
     [{ LOG_LEVEL: 'loud' }, /LOG_LEVEL.*"loud".*debug, info, warn, error, silent/],
     [{ LOG_FORMAT: 'xml' }, /LOG_FORMAT.*"xml".*json, pretty/],
-    [{ UPLOAD_BYTES_MAX: '5GB' }, /UPLOAD_BYTES_MAX.*"5GB".*integer/],
+    [{ UPLOAD_BYTES_MAX: '6GB' }, /UPLOAD_BYTES_MAX.*"6GB".*integer.*5GB or 1GiB/],
+    [{ TRASH_RETENTION_DAYS: '12h' }, /TRASH_RETENTION_DAYS.*"12h".*whole days/],
+    [
+      { STRICT_SETTINGS: 'true', DATABSE_URL: SECRET },
+      /^atrium: DATABSE_URL is no setting; did you mean DATABASE_URL\?/,
+    ],
     [{ TRASH_RETENTION_DAYS: '-1' }, /TRASH_RETENTION_DAYS.*"-1"/],
     [{ SHUTDOWN_TIMEOUT_MS: 'soon' }, /SHUTDOWN_TIMEOUT_MS.*"soon"/],
     [{ PROCESSES: '0' }, /PROCESSES.*"0"/],
@@ -50,6 +55,48 @@ describe('settings', () => {
     expect(output.trim().split('\n')).toHaveLength(1);
     expect(output).toMatch(tells);
     expect(output).not.toContain('the-secret');
+  });
+
+  test('that are wrong are all told at once, a line each', async () => {
+    const models = join(freshFolder(), 'absent.yaml');
+    const told = async (environment: Record<string, string>) => {
+      const { code, output } = await startInVain({ DATA_DIR: join(freshFolder(), 'data'), ...environment });
+      expect(code).toBe(2);
+      return output
+        .trim()
+        .split('\n')
+        .map((line) => /^atrium: (\w+)/.exec(line)?.[1]);
+    };
+    const values = {
+      LOG_LEVEL: 'loud',
+      UPLOAD_BYTES_MAX: 'much',
+      S3_ENDPOINT: 'ftp://host',
+      NATS_CREDS: models,
+    };
+    // The keys of the store need no S3_ENDPOINT that is refused already.
+    const others = { S3_ACCESS_KEY_ID: 'a', MEILI_API_KEY_FILE: models, OIDC_NAME: 'x', OIDC_ROLES: '{' };
+    expect((await told({ ...values, ...others, STRICT_SETTINGS: 'true', PROT: '1' })).sort()).toEqual([
+      'LOG_LEVEL',
+      'MEILI_API_KEY_FILE',
+      'NATS_CREDS',
+      'OIDC_NAME',
+      'OIDC_ROLES',
+      'OIDC_ROLES',
+      'PROT',
+      'S3_ENDPOINT',
+      'UPLOAD_BYTES_MAX',
+    ]);
+    const files = { MODELS_CONFIG: models, NATS_URL: 'nats://127.0.0.1:9', NATS_CREDS: models };
+    expect(await told(files)).toEqual(['MODELS_CONFIG', 'NATS_CREDS']);
+  });
+
+  test('that are misspelt are told with a warning, without their value', async () => {
+    const setting = await startSetting({ DATABSE_URL: SECRET, TRASH_RETENTION: '7' });
+    await using service = setting.service;
+    const lines = service.child.output();
+    expect(lines).toContain('DATABSE_URL is no setting; did you mean DATABASE_URL?');
+    expect(lines).toContain('TRASH_RETENTION is no setting');
+    expect(lines).not.toContain(SECRET);
   });
 
   test('are listed by --help, with their defaults', async () => {

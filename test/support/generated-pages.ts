@@ -132,8 +132,10 @@ function renderSettingsPage(): string {
   });
   return `# Settings
 
-All come from the environment; a value that is not allowed stops the start with one line that says so, and a secret one is
-not shown there. Each secret one can come from a file instead: \`NAME_FILE\` is the path of the file that holds \`NAME\`, without the
+All come from the environment. Values that are not allowed stop the start, which names all of them, a line each; a secret one is
+not shown there. Sizes and times are in the unit of the name (\`…_BYTES_MAX\`, \`…_SECONDS\`), or have one: \`5GB\` (powers of 1000),
+\`1GiB\` (powers of 1024), \`500ms\`, \`30s\`, \`5m\`, \`12h\`, \`7d\`. A variable that looks like a setting and is none, such as
+\`DATABSE_URL\`, is told with a warning; with \`STRICT_SETTINGS=true\` it stops the start. Each secret one can come from a file instead: \`NAME_FILE\` is the path of the file that holds \`NAME\`, without the
 line break at its end. So can the variables of the models file. \`bun run start --help\` lists the settings, too. Made from \`src/settings.ts\` by \`bun run docs:generate\`; a test compares.
 
 | setting | default | allowed | meaning |

@@ -1,14 +1,14 @@
 import { isLoopback } from '../../core/origin.ts';
 import {
-  integer,
+  createSettingsMistakes,
   JSON_TEXT,
   type Kind,
   ORIGIN,
   pattern,
   type Setting,
-  SettingsError,
   TEXT,
 } from '../../core/settings-reader.ts';
+import { duration } from '../../core/settings-units.ts';
 import { parseRoles, type Role } from './roles.ts';
 
 /** Single sign-on by an OpenID Connect provider. */
@@ -71,7 +71,7 @@ export const SIGN_ON_SETTINGS = {
     meaning: 'scopes that the sign-in asks for, openid among them',
   },
   OIDC_SESSION_SECONDS: {
-    kind: integer(60, 2_592_000),
+    kind: duration('seconds', 60, 2_592_000),
     default: '43200',
     meaning: 'seconds after which a person has to sign in at the provider again',
   },
@@ -90,26 +90,27 @@ type Given = {
 
 /** Undefined without `OIDC_ISSUER`. Throws SettingsError where one of the settings needs another one, or is not allowed. */
 export function toSignOnSettings(given: Given): SignOnSettings | undefined {
-  const { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId, OIDC_ROLES: roles } = given;
+  const { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId, OIDC_ROLES: table } = given;
+  const mistakes = createSettingsMistakes();
+  const roles = table === undefined ? undefined : mistakes.attempt(() => parseRoles(table));
   if (issuer === undefined) {
-    const alone = (['OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET', 'OIDC_ROLES', 'OIDC_NAME'] as const).find(
-      (name) => given[name] !== undefined,
-    );
-    if (alone !== undefined) throw new SettingsError(`${alone} needs OIDC_ISSUER, which is not set`);
+    for (const name of ['OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET', 'OIDC_ROLES', 'OIDC_NAME'] as const)
+      if (given[name] !== undefined) mistakes.add(`${name} needs OIDC_ISSUER, which is not set`);
+    mistakes.refuse();
     return undefined;
   }
-  if (clientId === undefined || roles === undefined) {
-    const missing =
-      clientId === undefined ? 'OIDC_CLIENT_ID' : 'OIDC_ROLES, without which no person has rights';
-    throw new SettingsError(`OIDC_ISSUER needs ${missing}`);
-  }
+  if (clientId === undefined) mistakes.add('OIDC_ISSUER needs OIDC_CLIENT_ID');
+  if (table === undefined) mistakes.add('OIDC_ISSUER needs OIDC_ROLES, without which no person has rights');
+  mistakes.refuse();
+  // The mistakes above leave none of them out.
+  if (clientId === undefined || roles === undefined) return undefined;
   return {
     issuer,
     clientId,
     clientSecret: given.OIDC_CLIENT_SECRET,
     name: given.OIDC_NAME ?? new URL(issuer).host,
     scopes: given.OIDC_SCOPES,
-    roles: parseRoles(roles),
+    roles,
     sessionSeconds: given.OIDC_SESSION_SECONDS,
     publicUrl: given.PUBLIC_URL,
   };

@@ -1,6 +1,7 @@
 // The settings of the archive of the write-ahead log, and what they mean for the server.
 
-import { integer, pattern, type Setting, SettingsError } from '../../core/settings-reader.ts';
+import { pattern, type Setting, SettingsError } from '../../core/settings-reader.ts';
+import { bytes, duration } from '../../core/settings-units.ts';
 
 export type WalArchiveSettings = {
   bucket: string;
@@ -22,22 +23,22 @@ export const WAL_ARCHIVE_SETTINGS = {
     meaning: 'another bucket of the store, for the write-ahead log and base backups of the embedded Postgres',
   },
   WAL_ARCHIVE_TIMEOUT_SECONDS: {
-    kind: integer(1, 3600),
+    kind: duration('seconds', 1, 3600),
     default: '60',
     meaning: 'time after which a write is sent to the archive at the latest',
   },
   WAL_ARCHIVE_RETENTION_DAYS: {
-    kind: integer(1, 36_500),
+    kind: duration('days', 1, 36_500),
     default: '7',
     meaning: 'days back to which the archive can restore any moment',
   },
   WAL_ARCHIVE_BASE_INTERVAL_HOURS: {
-    kind: integer(0, 8760),
+    kind: duration('hours', 0, 8760),
     default: '24',
     meaning: 'time between two base backups, which a restore begins with; 0: by the command alone',
   },
   WAL_ARCHIVE_QUEUE_BYTES_MAX: {
-    kind: integer(67_108_864, Number.MAX_SAFE_INTEGER),
+    kind: bytes(67_108_864, Number.MAX_SAFE_INTEGER),
     default: '8589934592',
     meaning:
       'log that may wait for the archive on the disk, in bytes; beyond, it is given up, and a base backup follows',

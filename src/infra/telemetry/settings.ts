@@ -9,6 +9,7 @@ import {
   TEXT,
   url,
 } from '../../core/settings-reader.ts';
+import { duration } from '../../core/settings-units.ts';
 
 export type TracingSettings = {
   /** Where spans are posted to. */
@@ -71,7 +72,7 @@ const WORKSPACES: Kind<readonly string[]> = {
   },
 };
 
-const MILLISECONDS = integer(1, 600_000);
+const MILLISECONDS = duration('milliseconds', 1, 600_000);
 
 export const TRACING_SETTINGS = {
   OTEL_SDK_DISABLED: {
