@@ -135,9 +135,14 @@ export function loadConfig(variables: Environment, terminal = false) {
       /** Path of the models file; undefined: `openai`, or the models that are built in. */
       modelsFile: given.MODELS_CONFIG === undefined ? undefined : resolve(given.MODELS_CONFIG),
       openai:
-        given.OPENAI_BASE_URL === undefined
+        given.OPENAI_BASE_URL === undefined && given.OPENAI_API_KEY === undefined
           ? undefined
-          : { baseUrl: given.OPENAI_BASE_URL.replace(/\/+$/, ''), apiKey: given.OPENAI_API_KEY },
+          : {
+              baseUrl: (given.OPENAI_BASE_URL ?? OPENAI_URL).replace(/\/+$/, ''),
+              apiKey: given.OPENAI_API_KEY,
+              timeoutMs: given.OPENAI_TIMEOUT_MS,
+              idleTimeoutMs: given.OPENAI_IDLE_TIMEOUT_MS,
+            },
       /** Whether models answer requests of this machine without a key. */
       anonymous:
         given.GATEWAY_ANONYMOUS === undefined ? isHarmless(given) : given.GATEWAY_ANONYMOUS === 'true',
@@ -174,11 +179,15 @@ function toStore({ S3_ENDPOINT, S3_PUBLIC_ENDPOINT, S3_ACCESS_KEY_ID, S3_SECRET_
   };
 }
 
+/** Where a key alone is for. */
+const OPENAI_URL = 'https://api.openai.com/v1';
+
 /** A models file is taken to name upstreams, because it may name them when it is read again. */
-const isHarmless = ({ HOST, MODELS_CONFIG, OPENAI_BASE_URL }: Given): boolean =>
+const isHarmless = ({ HOST, MODELS_CONFIG, OPENAI_BASE_URL, OPENAI_API_KEY }: Given): boolean =>
   isLoopback(HOST.replace(/^\[(.+)\]$/, '$1')) &&
   MODELS_CONFIG === undefined &&
-  OPENAI_BASE_URL === undefined;
+  OPENAI_BASE_URL === undefined &&
+  OPENAI_API_KEY === undefined;
 
 /** Variables of the environment that are read beside the settings: those that the models file names, and the service's own. */
 function variablesBesideSettings({ MODELS_CONFIG: file }: Given): ReadonlySet<string> {

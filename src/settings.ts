@@ -122,9 +122,24 @@ export const SETTINGS = {
   OPENAI_BASE_URL: {
     kind: url('http:', 'https:'),
     otherwise: 'none',
-    meaning: 'one upstream, https://host/v1, and every model that it lists',
+    meaning: 'one upstream, https://host/v1, and every model that it takes',
   },
-  OPENAI_API_KEY: { kind: TEXT, otherwise: 'none', meaning: 'its key', secret: true },
+  OPENAI_API_KEY: {
+    kind: TEXT,
+    otherwise: 'none',
+    meaning: "its key; alone it is for OpenAI's own address",
+    secret: true,
+  },
+  OPENAI_TIMEOUT_MS: {
+    kind: integer(1, 86_400_000),
+    default: '600000',
+    meaning: 'longest time for an answer of it, in milliseconds',
+  },
+  OPENAI_IDLE_TIMEOUT_MS: {
+    kind: integer(1, 86_400_000),
+    default: '300000',
+    meaning: 'longest silence of a stream of it, in milliseconds',
+  },
   GATEWAY_ANONYMOUS: {
     kind: choice(['true', 'false']),
     otherwise: 'true on loopback, no upstream',

@@ -99,7 +99,8 @@ class Run {
 
   /** The next thing must happen within its time, and everything within the total. */
   private awaitNext(phase: 'first_byte' | 'idle' | 'total'): void {
-    this.await(phase, this.upstream.spec.timeoutsMs[phase]);
+    const { timeoutsMs } = this.upstream.spec;
+    this.await(phase, timeoutsMs[phase] ?? timeoutsMs[this.call.request.stream ? 'idle' : 'total']);
   }
 
   private await(phase: Phase, withinMs: number): void {
@@ -130,7 +131,8 @@ class Run {
   }
 
   readWhole(response: Response): Promise<Uint8Array> {
-    this.awaitNext('idle');
+    // Headers may come long before the answer: its own first byte is awaited as theirs was.
+    this.awaitNext(response.headers.has('content-length') ? 'idle' : 'first_byte');
     return readWhole(response, () => this.awaitNext('idle'));
   }
 

@@ -70,7 +70,12 @@ export function createGateway(deps: GatewayDeps): Area & {
 } {
   const { sql, directory, source, embed, record, onInterrupt, clock, log } = deps;
   const targets = createTargets();
-  const catalogue = createCatalogue({ source, build: targets.build, log });
+  const catalogue = createCatalogue({
+    source,
+    build: targets.build,
+    buildUnlisted: targets.buildUnlisted,
+    log,
+  });
   const cache = createAnswerCache();
   const ledger = createLedger({ directory, record, clock, log });
   const attempts: AttemptCounts = new Map();

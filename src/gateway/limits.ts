@@ -28,8 +28,10 @@ export const TAIL_BYTES = 4096;
 /** How an upstream is treated unless the models file says otherwise. */
 export const TIMEOUT_DEFAULTS_MS = {
   connect: 5000,
-  first_byte: 60_000,
-  idle: 60_000,
+  /** Absent: `total` for a whole answer, `idle` for a stream. Models that reason are silent for minutes. */
+  first_byte: undefined as number | undefined,
+  idle: 300_000,
+  /** As long as official clients wait. */
   total: 600_000,
   /** How long the caller may keep a stream waiting in all. */
   reader: 120_000,

@@ -14,13 +14,14 @@ import type { Answer, WholeAnswer } from './answer.ts';
 import type { AnswerCache } from './cache.ts';
 import { type CallSpan, startCallSpan } from './call-span.ts';
 import { findModel } from './catalogue/current.ts';
+import { noteUnlisted } from './catalogue/unlisted.ts';
 import { toStream } from './chunks.ts';
 import { estimateUse } from './estimate.ts';
 import type { Attempt, Execute, Execution } from './execute.ts';
 import type { Conversation, Ended, ModelCall, Served, ServedTokens } from './model-call.ts';
 import { pumpStream } from './pump.ts';
 import { asksForUsage, isText } from './request.ts';
-import { type Catalogue, type Model, TARGET_HEADER } from './targets.ts';
+import { type Catalogue, type Model, TARGET_HEADER, UNLISTED } from './targets.ts';
 import { estimatePrompt, estimateTokens, NO_USAGE, toCost, type Usage } from './usage.ts';
 
 /** Throws OpenAiRefusal if the model cannot answer; the reason of the signal if the caller has disconnected. */
@@ -114,6 +115,8 @@ class Serving implements Execution {
     } catch (error) {
       throw this.failed(error);
     }
+    if (model.unlisted !== undefined)
+      answer = noteUnlisted(answer, model.unlisted, await this.deps.catalogue());
     const end = (ended: Ended): void => this.account(this.last?.model ?? model, ended);
     if (answer.kind === 'tokens') return { ...answer, startedAtMs: this.startedAtMs, end };
     if (answer.kind === 'whole') {
@@ -197,7 +200,7 @@ class Serving implements Execution {
         subject: caller.email,
         keyId: caller.keyId,
         endpoint,
-        model: model.id,
+        model: model.unlisted?.answered === false ? UNLISTED : model.id,
         target: target?.name ?? '',
         outcome,
       },

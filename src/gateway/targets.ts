@@ -9,6 +9,10 @@ import { ADAPTERS } from './adapters/index.ts';
 import type { CatalogueSpec, ModelSpec, TargetSpec, UpstreamSpec } from './catalogue/model.ts';
 import { CIRCUIT, QUEUE_WAIT_MS_MAX } from './limits.ts';
 
+/** In accounts and metrics, for models whose names callers made up. */
+export const UNLISTED = 'unlisted';
+const UNLISTED_MAX = 256;
+
 /** The header with the target that answered or failed: `upstream/model`, `local/…` for a built-in model, or `cache`. */
 export const TARGET_HEADER = 'atrium-model-target';
 
@@ -56,6 +60,8 @@ export type Model = Omit<ModelSpec, 'targets'> & {
   targets: readonly WeightedTarget[];
   /** All models that may come to answer: itself, and its fallbacks. */
   candidates: readonly Model[];
+  /** A name that the upstream's list does not have: it is accounted for under that name once it has answered. */
+  unlisted?: { answered: boolean };
 };
 
 export type Catalogue = {
@@ -64,6 +70,8 @@ export type Catalogue = {
   byId: ReadonlyMap<string, Model>;
   /** Told of a request for a model that is not there. */
   onMissing?(): void;
+  /** A model that the one upstream may have, though its list does not name it. */
+  unlisted?(name: string): Model | undefined;
   defaults: CatalogueSpec['defaults'];
   statedDefaults: CatalogueSpec['statedDefaults'];
 };
@@ -98,6 +106,14 @@ export function createTargets(now: () => number = () => performance.now()) {
     return Object.assign(known, { spec, adapter: ADAPTERS[spec.kind] });
   };
 
+  const unlisted = new Map<string, Model>();
+  const toUnlisted = ({ upstream: spec, model, weight }: TargetSpec): WeightedTarget => {
+    const upstream = spec && (upstreams.get(spec.name) ?? toUpstream(spec));
+    if (upstream !== undefined) upstreams.set(upstream.spec.name, upstream);
+    const target = createTarget({ name: `${upstream?.spec.name}/${UNLISTED}`, model, upstream }, now);
+    return { target: { ...target, headerName: toHeaderValue(`${upstream?.spec.name}/${model}`) }, weight };
+  };
+
   return {
     build(catalogue: CatalogueSpec): Catalogue {
       const nextUpstreams = new Map<string, Upstream>();
@@ -124,6 +140,17 @@ export function createTargets(now: () => number = () => performance.now()) {
         model.candidates.push(model, ...model.fallbacks.flatMap((id) => byId.get(id) ?? []));
       const { defaults, statedDefaults } = catalogue;
       return { models, defaults, statedDefaults, byId };
+    },
+    /** A model by a name that a caller made up: what is kept of it is bounded, and it has no name of its own in metrics. */
+    buildUnlisted(spec: ModelSpec): Model {
+      const known = unlisted.get(spec.id);
+      if (known !== undefined) return known;
+      if (unlisted.size >= UNLISTED_MAX) unlisted.delete(unlisted.keys().next().value ?? '');
+      const model = { ...spec, targets: spec.targets.map(toUnlisted), unlisted: { answered: false } };
+      const built: Model = { ...model, candidates: [] };
+      Object.assign(built, { candidates: [built] });
+      unlisted.set(spec.id, built);
+      return built;
     },
     all: (): Iterable<Target> => targets.values(),
   };

@@ -25,7 +25,8 @@ function listing() {
     openai: { baseUrl: `http://127.0.0.1:${server.port}`, apiKey: undefined },
     variable: () => undefined,
   });
-  const catalogue = createCatalogue({ source, build: createTargets().build, log: silentLog });
+  const { build, buildUnlisted } = createTargets();
+  const catalogue = createCatalogue({ source, build, buildUnlisted, log: silentLog });
   return {
     catalogue,
     asked: () => asked,

@@ -125,7 +125,7 @@ test('what it leaves out has defaults', () => {
           headers: {},
           streamUsage: true,
           passOrganization: false,
-          timeoutsMs: { connect: 5000, first_byte: 60_000, idle: 60_000, total: 600_000, reader: 120_000 },
+          timeoutsMs: { connect: 5000, idle: 300_000, total: 600_000, reader: 120_000 },
         },
       },
     ],

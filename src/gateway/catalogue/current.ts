@@ -9,10 +9,18 @@ import { SettingsError } from '../../core/settings-reader.ts';
 import { OpenAiRefusal } from '../../http/openai-error.ts';
 import { LISTING_RETRY_MS, LISTING_TTL_MS } from '../limits.ts';
 import type { ModelCall } from '../model-call.ts';
+import { isText } from '../request.ts';
 import type { Catalogue, Model } from '../targets.ts';
 import { FileMistake, type ReadVariable } from './file-mistake.ts';
-import { listModels } from './listing.ts';
-import { BUILT_IN_CATALOGUE, type CatalogueSpec, type UpstreamSpec } from './model.ts';
+import { listModels, namedModel } from './listing.ts';
+import {
+  BUILT_IN_CATALOGUE,
+  type CatalogueSpec,
+  isBuiltIn,
+  MODEL_ID,
+  type ModelSpec,
+  type UpstreamSpec,
+} from './model.ts';
 
 export type CatalogueSource =
   | { kind: 'built-in' }
@@ -40,9 +48,10 @@ export type CatalogueKeeper = {
 export function createCatalogue(deps: {
   source: CatalogueSource;
   build: (spec: CatalogueSpec) => Catalogue;
+  buildUnlisted: (spec: ModelSpec) => Model;
   log: Logger;
 }): CatalogueKeeper {
-  const { source, build, log } = deps;
+  const { source, build, buildUnlisted, log } = deps;
   let present: Catalogue | undefined = source.kind === 'built-in' ? build(BUILT_IN_CATALOGUE) : undefined;
   let loading: Promise<Catalogue> | undefined;
   let triedAtMs = Number.NEGATIVE_INFINITY;
@@ -55,7 +64,7 @@ export function createCatalogue(deps: {
     loading ??= read(source)
       .then((spec) => {
         mistake = undefined;
-        present = source.kind === 'upstream' ? { ...build(spec), onMissing } : build(spec);
+        present = source.kind === 'upstream' ? { ...build(spec), onMissing, unlisted } : build(spec);
         readAtMs = performance.now();
         return present;
       })
@@ -67,6 +76,11 @@ export function createCatalogue(deps: {
   /** A requested model that is missing from an upstream's list may be new. */
   const onMissing = (): void => {
     if (performance.now() - triedAtMs > LISTING_RETRY_MS) void reload();
+  };
+  const unlisted = (name: string): Model | undefined => {
+    if (source.kind !== 'upstream' || isBuiltIn(name) || !MODEL_ID.test(name)) return undefined;
+    onMissing();
+    return buildUnlisted(namedModel(name, source.upstream));
   };
   const reload = async (): Promise<void> => {
     // The list that is being read may be older than this request for a reload.
@@ -121,7 +135,10 @@ export function findModel(
   catalogue: Catalogue,
   { endpoint, request }: Pick<ModelCall, 'endpoint' | 'request'>,
 ): Model {
-  if (endpoint === 'images' && !catalogue.models.some(({ endpoints }) => endpoints.includes('images')))
+  const makesImages =
+    catalogue.unlisted !== undefined ||
+    catalogue.models.some(({ endpoints }) => endpoints.includes('images'));
+  if (endpoint === 'images' && !makesImages)
     throw new OpenAiRefusal('not-implemented', 'No model that makes images is configured');
   const name = request.model ?? catalogue.statedDefaults[endpoint];
   if (name === undefined || name === '') {
@@ -130,10 +147,12 @@ export function findModel(
       code: 'missing_required_parameter',
     });
   }
-  const model = catalogue.byId.get(name);
+  const model = catalogue.byId.get(name) ?? catalogue.unlisted?.(name);
   if (model === undefined) throw modelNotFound(catalogue, name);
-  if (!model.endpoints.includes(endpoint)) {
-    const can = model.endpoints.join(', ');
+  // Where only its name says what a model can do, the upstream decides; but nothing else is taken for a model of texts.
+  const isGuess = catalogue.unlisted !== undefined && !isBuiltIn(name) && !isText(endpoint);
+  if (!model.endpoints.includes(endpoint) && !isGuess) {
+    const can = model.endpoints.length === 0 ? 'something else' : model.endpoints.join(', ');
     throw new OpenAiRefusal('malformed', `The model ${model.id} cannot do ${endpoint}; it does ${can}`, {
       param: 'model',
     });

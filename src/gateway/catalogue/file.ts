@@ -17,6 +17,7 @@ import {
   type CatalogueSpec,
   ENDPOINTS,
   isBuiltIn,
+  MODEL_ID,
   type ModelSpec,
   type TargetSpec,
   type Timeouts,
@@ -27,8 +28,6 @@ import {
 const DAY_MS = 86_400_000;
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
-/** Names stand in URLs, logs and error messages. */
-const MODEL_ID = /^[\x21-\x7e]{1,256}$/;
 
 /** Throws FileMistake with the line and the reason. */
 export function parseModelsFile(text: string, variable: ReadVariable): CatalogueSpec {
@@ -169,9 +168,10 @@ function readTimeouts(value: Located | undefined): Timeouts {
   const timeouts = { ...TIMEOUT_DEFAULTS_MS };
   const names = Object.keys(timeouts) as (keyof Timeouts)[];
   const members = value?.members(names);
-  for (const name of names)
-    timeouts[name] =
-      members?.[name]?.number({ minimum: 1, maximum: DAY_MS, integer: true }) ?? timeouts[name];
+  for (const name of names) {
+    const given = members?.[name]?.number({ minimum: 1, maximum: DAY_MS, integer: true });
+    if (given !== undefined) timeouts[name] = given;
+  }
   return timeouts;
 }
 

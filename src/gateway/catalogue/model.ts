@@ -76,6 +76,9 @@ const BUILT_IN: Record<string, Pick<ModelSpec, 'endpoints' | 'description'>> = {
   },
 };
 
+/** Names stand in URLs, logs and error messages. */
+export const MODEL_ID = /^[\x21-\x7e]{1,256}$/;
+
 export const isBuiltIn = (id: string): boolean => Object.hasOwn(BUILT_IN, id);
 
 export function builtInModel(id: string): ModelSpec {

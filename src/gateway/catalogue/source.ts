@@ -10,7 +10,9 @@ import type { ReadVariable } from './file-mistake.ts';
 /** Where the settings say that the models come from. */
 export function toSource(settings: {
   modelsFile: string | undefined;
-  openai: { baseUrl: string; apiKey: string | undefined } | undefined;
+  openai:
+    | { baseUrl: string; apiKey: string | undefined; timeoutMs?: number; idleTimeoutMs?: number }
+    | undefined;
   variable: ReadVariable;
 }): CatalogueSource {
   const { modelsFile, openai, variable } = settings;
@@ -21,10 +23,15 @@ export function toSource(settings: {
     upstream: {
       name: 'openai',
       kind: 'openai',
-      ...openai,
+      baseUrl: openai.baseUrl,
+      apiKey: openai.apiKey,
       apiVersion: undefined,
       headers: {},
-      timeoutsMs: TIMEOUT_DEFAULTS_MS,
+      timeoutsMs: {
+        ...TIMEOUT_DEFAULTS_MS,
+        total: openai.timeoutMs ?? TIMEOUT_DEFAULTS_MS.total,
+        idle: openai.idleTimeoutMs ?? TIMEOUT_DEFAULTS_MS.idle,
+      },
       retries: RETRIES_DEFAULT,
       concurrency: CONCURRENCY_DEFAULTS,
       embeddingInputsMax: EMBEDDING_INPUTS_MAX,

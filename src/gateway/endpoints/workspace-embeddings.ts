@@ -28,7 +28,7 @@ export function createWorkspaceEmbeddings(deps: {
     const { value, entries } = validate(withList(sent), ['body']);
     const catalogue = await deps.catalogue();
     const model = (sent as { model?: unknown } | null)?.model;
-    const mistakes = [...entries, ...explainModel(model, idsOf(catalogue, 'embeddings'))];
+    const mistakes = [...entries, ...(mayEmbed(catalogue, model) ? [] : explainModel(model, catalogue))];
     if (mistakes.length > 0) throw new ValidationFailure(mistakes);
     return {
       ...(value as JsonObject),
@@ -42,7 +42,7 @@ export function createWorkspaceEmbeddings(deps: {
         const request = checked(requestOf(body));
         const call = toModelCall(input, { endpoint: 'embeddings', request, signal });
         const served = await deps.embeddings(call);
-        refuseMistake(served, body);
+        refuseMistake(served, body, await deps.catalogue());
         return named(served, body.model);
       } catch (error) {
         if (!(error instanceof OpenAiRefusal) || error.kind !== 'malformed') throw error;
@@ -58,7 +58,9 @@ function checked(request: GatewayRequest): GatewayRequest {
 }
 
 /** Throws ValidationFailure where the upstream has found a mistake of the caller. */
-function refuseMistake(served: Served, body: JsonObject): void {
+function refuseMistake(served: Served, body: JsonObject & { model: string }, catalogue: Catalogue): void {
+  if (served.kind === 'whole' && served.status === 404 && catalogue.unlisted !== undefined)
+    throw new ValidationFailure(explainModel(body.model, catalogue));
   if (served.kind !== 'whole' || (served.status !== 400 && served.status !== 422)) return;
   const { error } = parseJson(Buffer.from(served.bytes).toString()) as {
     error?: { [name: string]: unknown };
@@ -93,9 +95,17 @@ function withList(sent: unknown): unknown {
   return typeof sent.input === 'string' ? { ...sent, input: [sent.input] } : sent;
 }
 
+/** An upstream with a list may have models that are not in it, or that only their names say nothing of. */
+const mayEmbed = (catalogue: Catalogue, model: unknown): boolean =>
+  model === undefined ||
+  (typeof model === 'string' &&
+    (idsOf(catalogue, 'embeddings').includes(model) ||
+      (catalogue.unlisted !== undefined &&
+        (catalogue.byId.has(model) || catalogue.unlisted(model) !== undefined))));
+
 /** The interface's ModelEnum: the embedding models of the catalogue. */
-function explainModel(model: unknown, able: readonly string[]): ValidationEntry[] {
-  if (model === undefined || (typeof model === 'string' && able.includes(model))) return [];
+function explainModel(model: unknown, catalogue: Catalogue): ValidationEntry[] {
+  const able = idsOf(catalogue, 'embeddings');
   const quoted = able.map((each) => `'${each}'`);
   const expected =
     quoted.length < 2 ? quoted.join() : `${quoted.slice(0, -1).join(', ')} or ${quoted.at(-1)}`;
