@@ -87,6 +87,7 @@ export async function createAreas(
     describeKeys: access.describeKeys,
     directory: join(config.dataDir, 'events', 'models'),
     source: toSource(config.gateway),
+    bodyBytesMax: config.gateway.bodyBytesMax,
     connectsDirectly: !PROXY_VARIABLES.some((name) => config.gateway.variable(name)),
     embed: compute.embed,
     onInterrupt,

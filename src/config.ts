@@ -143,6 +143,7 @@ export function loadConfig(variables: Environment, terminal = false) {
               timeoutMs: given.OPENAI_TIMEOUT_MS,
               idleTimeoutMs: given.OPENAI_IDLE_TIMEOUT_MS,
             },
+      bodyBytesMax: given.GATEWAY_BODY_BYTES_MAX,
       /** Whether models answer requests of this machine without a key. */
       anonymous:
         given.GATEWAY_ANONYMOUS === undefined ? isHarmless(given) : given.GATEWAY_ANONYMOUS === 'true',

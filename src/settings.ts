@@ -11,11 +11,11 @@ import {
   pattern,
   type Setting,
   TEXT,
-  url,
   urls,
 } from './core/settings-reader.ts';
 import { bytes, duration } from './core/settings-units.ts';
 import { WAL_ARCHIVE_SETTINGS } from './embedded/wal-archive/settings.ts';
+import { MODEL_SETTINGS } from './gateway/index.ts';
 import { DATABASE_ADDRESS } from './infra/postgres/address.ts';
 import { FORM_PROFILES } from './infra/s3/form-profiles.ts';
 import { TRACING_SETTINGS } from './infra/telemetry/settings.ts';
@@ -114,37 +114,7 @@ export const SETTINGS = {
     default: '0',
     meaning: 'days after which usage events are deleted; 0 keeps them',
   },
-  MODELS_CONFIG: {
-    kind: TEXT,
-    otherwise: 'the built-in models',
-    meaning: 'path of the models file; read again on SIGHUP',
-  },
-  OPENAI_BASE_URL: {
-    kind: url('http:', 'https:'),
-    otherwise: 'none',
-    meaning: 'one upstream, https://host/v1, and every model that it takes',
-  },
-  OPENAI_API_KEY: {
-    kind: TEXT,
-    otherwise: 'none',
-    meaning: "its key; alone it is for OpenAI's own address",
-    secret: true,
-  },
-  OPENAI_TIMEOUT_MS: {
-    kind: integer(1, 86_400_000),
-    default: '600000',
-    meaning: 'longest time for an answer of it, in milliseconds',
-  },
-  OPENAI_IDLE_TIMEOUT_MS: {
-    kind: integer(1, 86_400_000),
-    default: '300000',
-    meaning: 'longest silence of a stream of it, in milliseconds',
-  },
-  GATEWAY_ANONYMOUS: {
-    kind: choice(['true', 'false']),
-    otherwise: 'true on loopback, no upstream',
-    meaning: 'whether models answer requests of this machine without a key',
-  },
+  ...MODEL_SETTINGS,
   UPLOAD_BYTES_MAX: {
     kind: bytes(1, S3_OBJECT_BYTES_MAX),
     default: String(S3_OBJECT_BYTES_MAX),

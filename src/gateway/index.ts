@@ -39,12 +39,15 @@ import { createTargets, toChoices } from './targets.ts';
 export { MODEL_USAGE_PROJECTION } from './accounting/projection.ts';
 export { checkModels } from './catalogue/current.ts';
 export { toSource } from './catalogue/source.ts';
+export { MODEL_SETTINGS } from './settings.ts';
 
 export type GatewayDeps = {
   sql: Sql;
   /** Of accounts that are on their way. */
   directory: string;
   source: CatalogueSource;
+  /** Largest request. */
+  bodyBytesMax: number;
   /** False where a proxy stands between, and a connection of our own would tell nothing. */
   connectsDirectly: boolean;
   embed: EmbedTexts;
@@ -117,6 +120,7 @@ export function createGateway(deps: GatewayDeps): Area & {
         workspaceEmbeddings: createWorkspaceEmbeddings({ embeddings, catalogue: current, onInterrupt }),
         models: createModels(current),
         choices: toChoices(catalogue.known),
+        bodyBytesMax: deps.bodyBytesMax,
       }),
       modelsStateRoute(createModelsState({ catalogue, targets: targets.all, attempts, clock })),
       ...createModelUsageAdministration({ sql, describeKeys: deps.describeKeys, clock }),

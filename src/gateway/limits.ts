@@ -1,8 +1,5 @@
 // Ceilings and times of the gateway; those of an upstream can be set in the models file.
 
-/** Largest request: texts, and pictures within messages. */
-export const REQUEST_BYTES_MAX = 16_777_216;
-
 /** Limits of the JSON of a body: a list of tokens is the longest input, and each value may cost a hundred bytes. */
 export const REQUEST_LIMITS = { nestingMax: 512, valuesMax: 524_288, membersMax: 1000, nameBytesMax: 65_536 };
 

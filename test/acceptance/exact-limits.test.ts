@@ -67,7 +67,7 @@ describe('the size of a body', () => {
 
   test.each<[string, (n: string) => Sent, max: number, taken: number]>([
     ['of a confirmation', confirmation, 1_048_576, 404],
-    ['of a chat request', chat, 16_777_216, 404],
+    ['of a chat request', chat, 33_554_432, 404],
   ])('%s, declared and in chunks', async (_what, sentOf, max, taken) => {
     for (const chunked of [false, true]) {
       expect(await statusOf(padded(sentOf('1'), max), chunked)).toBe(taken);

@@ -21,7 +21,6 @@ import {
   IMAGE_REQUEST_EXAMPLE,
   MODEL_EXAMPLE,
 } from '../examples.ts';
-import { REQUEST_BYTES_MAX } from '../limits.ts';
 import {
   ChatRequest,
   type Choice,
@@ -42,6 +41,8 @@ export type ModelCallRoutesDeps = {
   forward: Forward;
   workspaceEmbeddings: ReturnType<typeof createWorkspaceEmbeddings>;
   models: ReturnType<typeof createModels>;
+  /** Largest request. */
+  bodyBytesMax: number;
   /** For the documentation: the currently available models. */
   choices(endpoint: Endpoint): Choice;
 };
@@ -55,8 +56,6 @@ const MODELS = {
   parameters: NoParameters,
   query: NoParameters,
 } as const;
-
-const BODY = { bodyBytesMax: REQUEST_BYTES_MAX, bodyInflates: true } as const;
 
 const CALL_STATUSES = [400, 401, 403, 404, 408, 413, 415, 429, 500, 501, 502, 503, 504] as const;
 const ASK_STATUSES = [401, 403, 503] as const;
@@ -114,7 +113,7 @@ const DESCRIPTION =
 
 /** Each operation stands below `/v1` and at the root. */
 export function modelCallRoutes(deps: ModelCallRoutesDeps): Route[] {
-  const { workspaceEmbeddings, models, choices } = deps;
+  const { workspaceEmbeddings, models, choices, bodyBytesMax } = deps;
   const ofEmbeddings = () => choices('embeddings');
   const ModelEnum = modelEnum(ofEmbeddings);
   return [
@@ -130,7 +129,8 @@ export function modelCallRoutes(deps: ModelCallRoutesDeps): Route[] {
         method: 'POST',
         path: '/{workspace_id}/v1/embeddings',
         summary: 'Turn texts into vectors',
-        ...BODY,
+        bodyBytesMax,
+        bodyInflates: true,
         bodyContent: {
           'application/json': {
             schema: embeddingIn(ModelEnum),
@@ -205,7 +205,7 @@ const withModel = (example: object, choice: () => Choice) => (): object => {
 const callRoute = (
   { endpoint, path, summary, schema, example, answer }: Spec,
   prefix: string,
-  { forward, choices }: ModelCallRoutesDeps,
+  { forward, choices, bodyBytesMax }: ModelCallRoutesDeps,
 ) =>
   route(
     {
@@ -218,7 +218,8 @@ const callRoute = (
       path: `${prefix}${path}`,
       summary,
       description: DESCRIPTION,
-      ...BODY,
+      bodyBytesMax,
+      bodyInflates: true,
       bodyContent: { 'application/json': { schema, example: withModel(example, () => choices(endpoint)) } },
       responses: withOpenAiErrors(
         {

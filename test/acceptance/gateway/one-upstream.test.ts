@@ -1,8 +1,6 @@
 // The short way, OPENAI_BASE_URL: one upstream, whose list says neither what its models can do nor all that it has.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { loadConfig } from '../../../src/config.ts';
-import { toSource } from '../../../src/gateway/catalogue/source.ts';
 import { BOOTSTRAP_KEY, type RunningService, startService, WORKSPACE } from '../../support/service.ts';
 import { createCaller } from '../support/caller.ts';
 import { type Client, createClient, errorOf } from './client.ts';
@@ -63,7 +61,12 @@ let client: Client;
 beforeAll(async () => {
   upstream = startUpstream(LISTED);
   service = await startService({
-    environment: { OPENAI_BASE_URL: upstream.url, OPENAI_TIMEOUT_MS: '4000', OPENAI_IDLE_TIMEOUT_MS: '700' },
+    environment: {
+      OPENAI_BASE_URL: upstream.url,
+      OPENAI_TIMEOUT_MS: '4000',
+      OPENAI_IDLE_TIMEOUT_MS: '700',
+      GATEWAY_BODY_BYTES_MAX: '2MB',
+    },
   });
   client = createClient({ url: service.url, key: BOOTSTRAP_KEY });
 });
@@ -166,6 +169,13 @@ describe('a model that the list does not name', () => {
   });
 });
 
+test('the largest request is a setting', async () => {
+  const send = (size: number): Promise<Response> =>
+    client.ask('gpt-4o-mini', { body: { user: 'u'.repeat(size) } });
+  expect((await send(1_999_000)).status).toBe(200);
+  expect(await errorOf(await send(2_000_000))).toMatchObject({ status: 413, code: 'request_too_large' });
+});
+
 describe('time-outs', () => {
   test('a whole answer has the total time, a silent stream the idle time', async () => {
     expect((await client.ask('slow')).status).toBe(200);
@@ -174,24 +184,4 @@ describe('time-outs', () => {
     const whole = await errorOf(await client.ask('silent'));
     expect(whole).toMatchObject({ status: 504, code: 'upstream_total_timeout' });
   });
-
-  test('are those that official clients and models that reason need', () => {
-    const { openai } = loadConfig({ OPENAI_BASE_URL: 'https://models.example/v1' }).gateway;
-    const source = toSource({ modelsFile: undefined, openai, variable: () => undefined });
-    expect(source.kind === 'upstream' && source.upstream.timeoutsMs).toMatchObject({
-      first_byte: undefined,
-      idle: 300_000,
-      total: 600_000,
-    });
-  });
-});
-
-test('a key alone is for OpenAI’s own address, and no anonymous caller spends its money', () => {
-  const { openai, anonymous } = loadConfig({ OPENAI_API_KEY: 'sk-x' }).gateway;
-  expect(openai).toMatchObject({ baseUrl: 'https://api.openai.com/v1', apiKey: 'sk-x' });
-  expect(anonymous).toBe(false);
-  // A models file may use the variable.
-  expect(loadConfig({ OPENAI_API_KEY: 'sk-x', MODELS_CONFIG: 'm.yaml' }).gateway.modelsFile).toEndWith(
-    'm.yaml',
-  );
 });
