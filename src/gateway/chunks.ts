@@ -78,6 +78,7 @@ function putTogether(stream: string, usage: JsonObject | undefined): JsonObject 
   const isChat = base['object'] === 'chat.completion.chunk';
   const { choices: _, usage: __, ...rest } = base;
   const inOrder = [...choices].sort(([a], [b]) => a - b).map(([, choice]) => choice);
+  if (!inOrder.every((choice) => typeof choice['finish_reason'] === 'string')) return undefined;
   return {
     ...rest,
     object: isChat ? 'chat.completion' : (base['object'] ?? null),
@@ -145,14 +146,21 @@ function mergeDelta(known: Json | undefined, next: Json | undefined): JsonObject
   return merged;
 }
 
+/** A call has a position and an id; parts without an id belong to the last call at their position. */
 function mergeCalls(known: Json | undefined, next: Json): Json[] {
   if (!Array.isArray(next)) throw new NotUnderstood();
-  const calls = Array.isArray(known) ? [...known] : [];
+  const calls = (Array.isArray(known) ? [...known] : []) as JsonObject[];
   for (const call of next) {
-    const index = isObject(call) ? call['index'] : undefined;
+    if (!isObject(call)) throw new NotUnderstood();
+    const { index, id, ...rest } = call;
     // They begin one after the other.
     if (!isPosition(index) || index > calls.length) throw new NotUnderstood();
-    calls[index] = mergeDelta(calls[index], call);
+    const at = calls.findLastIndex((each) => each['index'] === index);
+    const begun = calls[at];
+    const isNamed = typeof id === 'string' && id !== '';
+    if (begun === undefined || (isNamed && (begun['id'] ?? id) !== id))
+      calls.push(mergeDelta(undefined, call));
+    else calls[at] = mergeDelta(begun, isNamed ? call : { index, ...rest });
   }
   return calls;
 }

@@ -1,11 +1,12 @@
 // The most that a request may use, estimated from its bytes and a few of its members, without parsing the whole.
 
-import type { Json } from '../core/json.ts';
+import { isRawNumber, type Json } from '../core/json.ts';
+import { OpenAiRefusal } from '../http/openai-error.ts';
 import type { Endpoint } from './adapters/adapter.ts';
 import type { Amount } from './allowance.ts';
 import { COMPLETION_TOKENS_DEFAULT } from './limits.ts';
 import type { ModelCall } from './model-call.ts';
-import { countTexts, type GatewayRequest, readMember } from './request.ts';
+import { countTexts, type GatewayRequest, readMembers } from './request.ts';
 import type { Model } from './targets.ts';
 import { estimatePrompt, MEDIUM_TOKENS, toCost } from './usage.ts';
 
@@ -29,24 +30,50 @@ function estimateCompletion(
   { request, recentCompletionTokens }: { request: GatewayRequest; recentCompletionTokens: number },
 ): number {
   if (endpoint === 'embeddings') return 0;
-  const read = (name: string): number | undefined => toCount(tryMember(request, name));
-  const answers = read('n') ?? 1;
-  if (endpoint === 'images') return answers * MEDIUM_TOKENS;
-  const bound = read('max_completion_tokens') ?? read('max_tokens');
-  const each = bound ?? Math.max(COMPLETION_TOKENS_DEFAULT, recentCompletionTokens);
-  if (endpoint === 'chat') return answers * each;
-  // Each prompt of a list is answered.
-  return countTexts(request, 'prompt') * Math.max(answers, read('best_of') ?? 1) * each;
+  if (endpoint === 'images') return countChoices({ endpoint, request }) * MEDIUM_TOKENS;
+  const stated = ['max_completion_tokens', 'max_tokens'].flatMap((name) => readCounts(request, name));
+  const most = Math.max(0, ...stated);
+  // A negative bound is none, with upstreams that take one.
+  const isBounded = most > 0 && stated.every((bound) => bound >= 0);
+  const each = isBounded ? most : Math.max(COMPLETION_TOKENS_DEFAULT, recentCompletionTokens, most);
+  const prompts = endpoint === 'chat' ? 1 : countTexts(request, 'prompt');
+  const answers = Math.max(1, ...readCounts(request, 'n'), ...readCounts(request, 'best_of'));
+  return prompts * answers * each;
 }
 
-const toCount = (value: Json | undefined): number | undefined =>
-  typeof value === 'number' && Number.isFinite(value) && value > 0 ? value : undefined;
+/** The choices that the answer is to have: each prompt of a list is answered. */
+export const countChoices = ({ endpoint, request }: Pick<ModelCall, 'endpoint' | 'request'>): number =>
+  Math.max(1, ...readCounts(request, 'n')) * (endpoint === 'completions' ? countTexts(request, 'prompt') : 1);
 
-/** A body that is not JSON is for the model to refuse. */
-function tryMember(request: GatewayRequest, name: string): Json | undefined {
-  try {
-    return readMember(request, name);
-  } catch {
-    return undefined;
+/** The numbers that a reservation goes by. */
+const COUNTS = ['n', 'best_of', 'max_tokens', 'max_completion_tokens'];
+
+/**
+ * Throws 400 for a number that is written as something else: some upstreams understand `"50"` and `true`, and would do
+ * more than was reserved.
+ */
+export function refuseOddCounts({ endpoint, request }: Pick<ModelCall, 'endpoint' | 'request'>): void {
+  if (endpoint === 'embeddings') return;
+  for (const name of COUNTS) {
+    for (const value of readMembers(request, name)) {
+      if (value !== null && !Number.isFinite(toNumber(value)))
+        throw new OpenAiRefusal('malformed', `'${name}' must be a number`, {
+          param: name,
+          code: 'invalid_value',
+        });
+    }
   }
 }
+
+/** All numbers of this name: of two members an upstream may use either. One that is not JSON is for the model to refuse. */
+function readCounts(request: GatewayRequest, name: string): number[] {
+  try {
+    return readMembers(request, name).map(toNumber).filter(Number.isFinite).map(Math.ceil);
+  } catch {
+    return [];
+  }
+}
+
+/** A number of more digits than a double holds, or with an exponent, is kept as its text. */
+const toNumber = (value: Json): number =>
+  typeof value === 'number' ? value : isRawNumber(value) ? Number(value.rawJSON) : Number.NaN;

@@ -1,6 +1,7 @@
 // Server-sent events as blocks of whole events: no block ends inside an event.
 // https://html.spec.whatwg.org/multipage/server-sent-events.html
 
+import { isObject, parseJson } from '../core/json.ts';
 import { EVENT_BYTES_MAX } from './limits.ts';
 
 export type EventBlocks = {
@@ -92,17 +93,29 @@ export function toReadable(stream: EventStream): ReadableStream<Uint8Array> {
 
 class BrokenStream extends Error {}
 
-const LF = 0x0a;
-const CR = 0x0d;
+export const LF = 0x0a;
+export const CR = 0x0d;
 const COLON = 0x3a;
 
 /** The offset behind the last event that is whole; 0 where none is. */
 function wholeUntil(bytes: Uint8Array): number {
-  for (let at = bytes.length - 1; at > 0; at = bytes.lastIndexOf(LF, at - 1)) {
-    if (bytes[at] !== LF) continue;
-    if (bytes[at - 1] === LF || (bytes[at - 1] === CR && bytes[at - 2] === LF)) return at + 1;
+  let lf = bytes.lastIndexOf(LF);
+  let cr = bytes.lastIndexOf(CR);
+  // Whichever line end is later; the other one is not searched again.
+  for (let at = Math.max(lf, cr); at > 0; at = Math.max(lf, cr)) {
+    if (endsEvent(bytes, at)) return at + 1;
+    if (at === lf) lf = bytes.lastIndexOf(LF, at - 1);
+    else cr = bytes.lastIndexOf(CR, at - 1);
   }
   return 0;
+}
+
+/** Whether the line that ends at this offset is blank. Lines end with LF, CRLF or CR. */
+function endsEvent(bytes: Uint8Array, at: number): boolean {
+  const before = bytes[at] === LF && bytes[at - 1] === CR ? at - 2 : at - 1;
+  if (bytes[before] !== LF && bytes[before] !== CR) return false;
+  // A CR at the very end may be half of a CRLF, unless the lines before it end with CR alone.
+  return bytes[at] === LF || at < bytes.length - 1 || bytes[before] === CR;
 }
 
 export function readEventBlocks(body: ReadableStream<Uint8Array>): EventBlocks {
@@ -115,8 +128,8 @@ export function readEventBlocks(body: ReadableStream<Uint8Array>): EventBlocks {
       partial = undefined;
       if (rest === undefined || isBlank(rest)) return undefined;
       // Servers that leave out the last blank line have said all there is to say.
-      if (rest.at(-1) === LF) return Buffer.concat([rest, NEWLINE]);
-      if (isDone(rest)) return Buffer.concat([rest, NEWLINE, NEWLINE]);
+      if (rest.at(-1) === LF || rest.at(-1) === CR) return Buffer.concat([rest, NEWLINE]);
+      if (isComplete(rest)) return Buffer.concat([rest, NEWLINE, NEWLINE]);
       throw new BrokenStream('the stream ended within an event');
     }
     const bytes = partial === undefined ? value : Buffer.concat([partial, value]);
@@ -169,8 +182,16 @@ export function startingWith(coming: Promise<Uint8Array | undefined>, blocks: Ev
 
 const NEWLINE = Buffer.from('\n');
 
-const isDone = (bytes: Uint8Array): boolean =>
-  bytes.length < 16 && /^data: ?\[DONE\]$/.test(Buffer.from(bytes).toString('latin1'));
+/** Whether the data of the last event has come to its end: an object of JSON, or `[DONE]`. */
+function isComplete(bytes: Uint8Array): boolean {
+  const data = parseEvents(Buffer.from(bytes).toString()).at(-1)?.data;
+  if (data === undefined || data === '[DONE]') return data !== undefined;
+  try {
+    return isObject(parseJson(data));
+  } catch {
+    return false;
+  }
+}
 
 const isBlank = (bytes: Uint8Array): boolean => bytes.every((byte) => byte === LF || byte === CR);
 
@@ -180,46 +201,24 @@ export const toEvent = (data: object): string => `data: ${JSON.stringify(data)}\
 export const DONE = 'data: [DONE]\n\n';
 
 /** A block's events as they stand, each with its blank line. */
-export const splitEvents = (text: string): string[] => text.split(/(?<=\r?\n\r?\n)/);
+export const splitEvents = (text: string): string[] => text.split(/(?<=(?:\n|\r(?!\n))(?:\r?\n|\r(?!\n)))/);
 
 export type ServerSentEvent = { name: string; data: string };
 
 /** The events of a block; comments are left out. */
 export function parseEvents(text: string): ServerSentEvent[] {
   const events: ServerSentEvent[] = [];
-  for (const block of text.split(/\r?\n\r?\n/)) {
+  const lines = text.includes('\r') ? text.replaceAll(/\r\n?/g, '\n') : text;
+  for (const block of lines.split('\n\n')) {
     let name = '';
     const data: string[] = [];
-    for (const line of block.split(/\r?\n/)) {
+    for (const line of block.split('\n')) {
       if (line.startsWith('data:')) data.push(line.slice(line.startsWith('data: ') ? 6 : 5));
       else if (line.startsWith('event:')) name = line.slice(6).trim();
     }
     if (data.length > 0) events.push({ name, data: data.join('\n') });
   }
   return events;
-}
-
-const EVENT_END = Buffer.from('\n\n');
-
-/** At least one: where lines end otherwise, it is not seen how many. */
-export function countEvents(block: Uint8Array): number {
-  let count = 0;
-  for (let at = 0; ; count++) {
-    const found: number = Buffer.prototype.indexOf.call(block, EVENT_END, at);
-    if (found === -1) return Math.max(1, count);
-    at = found + 2;
-  }
-}
-
-/** Whether the last event of the block is `[DONE]`. */
-export function endsWithDone(block: Uint8Array): boolean {
-  let at = block.length - 1;
-  while (at >= 0 && (block[at] === 0x0a || block[at] === 0x0d || block[at] === 0x20)) at--;
-  // `E]` of `[DONE]`; and nothing but the data's name before it.
-  if (block[at] !== 0x5d || block[at - 1] !== 0x45) return false;
-  return /(?:^|\n)data: ?\[DONE\]$/.test(
-    Buffer.from(block.subarray(Math.max(0, at - 16), at + 1)).toString('latin1'),
-  );
 }
 
 const FINISH_NAME = Buffer.from('"finish_reason":');
@@ -241,4 +240,4 @@ const DONE_DATA = Buffer.from('[DONE]');
 /** Somewhere within the block: comments may follow. */
 export const hasDone = (block: Uint8Array): boolean =>
   Buffer.prototype.indexOf.call(block, DONE_DATA) !== -1 &&
-  /(?:^|\n)data: ?\[DONE\]\r?\n/.test(Buffer.from(block).toString('latin1'));
+  /(?:^|[\r\n])data: ?\[DONE\][\r\n]/.test(Buffer.from(block).toString('latin1'));

@@ -6,16 +6,8 @@ import type { OnInterrupt } from '../core/interruption.ts';
 import { OpenAiRefusal, toOpenAiError } from '../http/openai-error.ts';
 import type { StreamAnswer } from './answer.ts';
 import type { UpstreamSpec } from './catalogue/model.ts';
-import {
-  countEvents,
-  DONE,
-  type EventSink,
-  type EventStream,
-  endsWithDone,
-  hasDone,
-  hasFinishReason,
-  toEvent,
-} from './events.ts';
+import { countEvents, endsWithDone, finishedChoices } from './event-marks.ts';
+import { DONE, type EventSink, type EventStream, hasDone, hasFinishReason, toEvent } from './events.ts';
 import { KEEP_ALIVE_MS } from './limits.ts';
 import type { Ended } from './model-call.ts';
 import { findError, type UpstreamError } from './upstream-error.ts';
@@ -32,6 +24,8 @@ export type PumpOptions = {
   hidesUsage: boolean;
   /** Streams of this kind end without a mark. */
   endsPlainly: boolean;
+  /** The choices that the request asked for; absent: one. */
+  choices?: number;
   startedAtMs: number;
   signal: CancelSignal;
   onInterrupt: OnInterrupt;
@@ -71,6 +65,7 @@ class Pump {
   /** Blocks since the last one with a `[DONE]`, and with a finish reason: blocks themselves are not kept, which would age them for the collector. */
   private sinceDone = Number.POSITIVE_INFINITY;
   private sinceFinish = Number.POSITIVE_INFINITY;
+  private readonly finished = new Set<unknown>();
   private usage: Usage | undefined;
   private events = 0;
   private firstEventMs: number | undefined;
@@ -156,11 +151,13 @@ class Pump {
     outcome: StreamOutcome | undefined;
     failure?: OpenAiRefusal;
   } {
-    const { startedAtMs, hidesUsage, spec } = this.options;
+    const { startedAtMs, hidesUsage, spec, choices = 1 } = this.options;
     this.firstEventMs ??= performance.now() - startedAtMs;
     this.events += countEvents(block);
     this.sinceDone = hasDone(block) ? 0 : this.sinceDone + 1;
     this.sinceFinish = hasFinishReason(block) ? 0 : this.sinceFinish + 1;
+    if (this.sinceFinish === 0 && choices > 1)
+      for (const index of finishedChoices(block)) this.finished.add(index);
     let shown = block;
     if (has(block, USAGE_NAME)) {
       const read = readUsageBlock(block, hidesUsage);
@@ -210,11 +207,16 @@ class Pump {
     closing.drop();
   }
 
+  private hasFinished(): boolean {
+    const { choices = 1 } = this.options;
+    return this.sinceFinish < LAST_BLOCKS && (choices === 1 || this.finished.size >= choices);
+  }
+
   /** The upstream has ended without saying so. */
   private finish(cause: unknown): void {
     const isOver = (cause === undefined && this.options.endsPlainly) || this.sinceDone < LAST_BLOCKS;
     if (isOver) this.sendLast(NOTHING, 'ok');
-    else if (cause === undefined && this.sinceFinish < LAST_BLOCKS) {
+    else if (cause === undefined && this.hasFinished()) {
       this.options.onBlock?.(DONE_BLOCK);
       this.sendLast(DONE_BLOCK, 'ok');
     } else {

@@ -120,6 +120,18 @@ export function readMember(request: GatewayRequest, name: string): Json | undefi
   return index === -1 ? undefined : valueAt(bytes, members, index);
 }
 
+/** All members of this name, in any case, as some servers read them. Throws as `readMember` does. */
+export function readMembers(request: GatewayRequest, name: string): Json[] {
+  const isNamed = (each: string): boolean => each === name || each.toLowerCase() === name;
+  const { body } = request;
+  if (body !== undefined)
+    return Object.keys(body)
+      .filter(isNamed)
+      .map((each) => body[each] ?? null);
+  const { bytes, members } = request;
+  return members.names.flatMap((each, index) => (isNamed(each) ? [valueAt(bytes, members, index)] : []));
+}
+
 /** Whether its answers are texts, whose tokens count. */
 export const isText = (endpoint: Endpoint): boolean => endpoint === 'chat' || endpoint === 'completions';
 

@@ -16,7 +16,7 @@ import { type CallSpan, startCallSpan } from './call-span.ts';
 import { findModel } from './catalogue/current.ts';
 import { noteUnlisted } from './catalogue/unlisted.ts';
 import { toStream } from './chunks.ts';
-import { estimateUse } from './estimate.ts';
+import { countChoices, estimateUse, refuseOddCounts } from './estimate.ts';
 import type { Attempt, Execute, Execution } from './execute.ts';
 import type { Conversation, Ended, ModelCall, Served, ServedTokens } from './model-call.ts';
 import { pumpStream } from './pump.ts';
@@ -45,6 +45,7 @@ type OnBlock = (block: Uint8Array) => void;
 export function createServe(deps: ServeDeps): Serve & Converse {
   const begin = (catalogue: Catalogue, call: ModelCall): Promise<Served | ServedTokens> => {
     const model = findModel(catalogue, call);
+    refuseOddCounts(call);
     if (!call.continues) deps.ledger.requireRoom();
     const callSpan = isTraced() ? startCallSpan(call, model.id) : undefined;
     const serving = new Serving(call, model, callSpan, deps);
@@ -134,6 +135,7 @@ class Serving implements Execution {
         startedAtMs: this.startedAtMs,
         hidesUsage: !includeUsage,
         endsPlainly: call.endpoint === 'images',
+        choices: countChoices(call),
         onEnd: end,
         onBlock(block) {
           onBlock?.(block);

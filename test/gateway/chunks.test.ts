@@ -103,6 +103,33 @@ describe('chunks as providers send them', () => {
     ]);
   });
 
+  test('calls of tools with one position and different ids are different calls', () => {
+    const call = (rest: JsonObject): Json => deltaOf({ tool_calls: [{ index: 0, ...rest }] });
+    const whole = (id: string, name: string, args: string): JsonObject => ({
+      id,
+      type: 'function',
+      function: { name, arguments: args },
+    });
+    const stream = [
+      chunkOf([deltaOf({ role: 'assistant', content: null })]),
+      chunkOf([call(whole('a', 'f', '{"x":1}'))]),
+      chunkOf([call(whole('b', 'f', '{"x"'))]),
+      chunkOf([call({ function: { arguments: ':2' } })]),
+      // Some repeat the id, some send an empty one.
+      chunkOf([call({ id: '', function: { arguments: '' } })]),
+      chunkOf([call({ id: 'b', function: { arguments: '}' } })]),
+      chunkOf([deltaOf({ tool_calls: [{ index: 1, ...whole('c', 'g', '{}') }] })]),
+      chunkOf([deltaOf({}, { finish_reason: 'tool_calls' })]),
+      DONE,
+    ].join('');
+    const choices = fromChunks(stream, undefined)?.['choices'] as { message: JsonObject }[] | undefined;
+    expect(choices?.[0]?.message['tool_calls']).toEqual([
+      whole('a', 'f', '{"x":1}'),
+      whole('b', 'f', '{"x":2}'),
+      whole('c', 'g', '{}'),
+    ]);
+  });
+
   test('log probabilities of all tokens are kept', () => {
     const token = (name: string): JsonObject => ({ content: [{ token: name, logprob: -1 }] });
     const stream = [
@@ -144,6 +171,8 @@ describe('is not kept', () => {
     'a delta that is a text': `${said}${chunkOf([deltaOf('b' as unknown as JsonObject)])}${DONE}`,
     'a call of a tool that is null': `${said}${chunkOf([deltaOf({ tool_calls: [null] })])}${DONE}`,
     'a call of a tool far away': `${said}${chunkOf([deltaOf({ tool_calls: [{ index: 4e9 }] })])}${DONE}`,
+    'a choice that does not finish': `${said}${DONE}`,
+    'one of two choices that does not finish': `${chunkOf([deltaOf({ content: 'a' }, { finish_reason: 'stop' }), { index: 1, delta: { content: 'b' }, finish_reason: null }])}${DONE}`,
     'pieces of something unknown': `${chunkOf([deltaOf({ audio: 'a' })])}${chunkOf([deltaOf({ audio: 'b' })])}${DONE}`,
   };
   for (const [name, stream] of Object.entries(odd))

@@ -44,6 +44,18 @@ test('a completion is as long as its bound, else as the default or the longest o
   expect(completionOf('chat', '{"max_tokens":"\\x"}')).toBe(COMPLETION_TOKENS_DEFAULT);
 });
 
+test('of several bounds the larger counts, whatever an upstream goes by', () => {
+  expect(completionOf('chat', { max_tokens: 5000, max_completion_tokens: 1 })).toBe(5000);
+  expect(completionOf('chat', '{"max_tokens":5000,"max_tokens":1}')).toBe(5000);
+  expect(completionOf('chat', '{"max_tokens":1,"Max_Tokens":5000}')).toBe(5000);
+  expect(completionOf('chat', { max_tokens: -1, max_completion_tokens: 1 })).toBe(COMPLETION_TOKENS_DEFAULT);
+  // Numbers that a double does not hold, or that have an exponent.
+  for (const n of ['50', '50.0', '5e1', '0.5E+2', '50.000000000000000000', '49.5'])
+    expect(completionOf('chat', `{"max_tokens":10,"n":${n}}`)).toBe(500);
+  expect(completionOf('chat', '{"max_tokens":10,"n":50,"n":1}')).toBe(500);
+  expect(completionOf('images', '{"n":50,"n":1}')).toBe(50_000);
+});
+
 test('each answer to each prompt counts', () => {
   expect(completionOf('chat', { n: 3, max_tokens: 10 })).toBe(30);
   expect(completionOf('completions', { prompt: 'a', best_of: 4, n: 2, max_tokens: 10 })).toBe(40);

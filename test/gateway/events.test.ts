@@ -2,6 +2,7 @@
 
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
+import { countEvents, endsWithDone } from '../../src/gateway/event-marks.ts';
 import {
   type EventBlocks,
   hasDone,
@@ -47,7 +48,7 @@ test('blocks hold whole events, nothing is lost or added, and the events are the
   await fc.assert(
     fc.asyncProperty(
       fc.array(event, { maxLength: 8 }),
-      fc.constantFrom('\n', '\r\n'),
+      fc.constantFrom('\n', '\r\n', '\r'),
       cuts,
       async (all, line, at) => {
         const sent = all
@@ -73,6 +74,36 @@ test('blocks hold whole events, nothing is lost or added, and the events are the
   );
 });
 
+test('CR alone ends a line; a CRLF that comes in two packets is one', async () => {
+  const packets = async (...sent: string[]): Promise<string[]> => {
+    const body = new ReadableStream<Uint8Array>({
+      start(controller) {
+        for (const each of sent) controller.enqueue(Buffer.from(each));
+        controller.close();
+      },
+    });
+    return readAll(readEventBlocks(body));
+  };
+  // An event is not kept back until the next one comes.
+  expect(await packets('data: a\r\r', 'data: b\r', '\r')).toEqual(['data: a\r\r', 'data: b\r\r']);
+  expect(await packets('data: a\r\n\r', '\ndata: b\r\n\r\n')).toEqual(['data: a\r\n\r\ndata: b\r\n\r\n']);
+  expect(await packets('data: a\n\rdata: b\r\r\n')).toEqual(['data: a\n\rdata: b\r\r\n']);
+  expect(parseEvents('data: a\rdata: b\r\rdata:c\n\r\nevent: e\r\ndata: d\r\r\n')).toEqual([
+    { name: '', data: 'a\nb' },
+    { name: '', data: 'c' },
+    { name: 'e', data: 'd' },
+  ]);
+});
+
+test('events are counted by their data, however lines end; comments are none', () => {
+  const count = (text: string): number => countEvents(Buffer.from(text));
+  expect(count('data: a\n\ndata: b\n\n')).toBe(2);
+  expect(count('data: a\r\n\r\n: ping\r\n\r\ndata: b\r\n\r\n')).toBe(2);
+  expect(count('data: a\r\rdata: b\r\r: data: c\r\r')).toBe(2);
+  expect(count(': ping\n\n')).toBe(0);
+  expect(count('data: {"content":"data: x\\ndata: y"}\n\n')).toBe(1);
+});
+
 describe('at the end of a stream', () => {
   const readText = (sent: string): Promise<string[]> =>
     readAll(readEventBlocks(inPieces(Buffer.from(sent), [3, 9])));
@@ -90,6 +121,13 @@ describe('at the end of a stream', () => {
 
   test('blank lines are no event', async () => {
     expect((await readText('data: a\n\n\n\r\n')).flatMap(parseEvents)).toEqual([{ name: '', data: 'a' }]);
+  });
+
+  test('a last event without any line end counts where its data is complete', async () => {
+    const last = async (sent: string) => (await readText(sent)).flatMap(parseEvents).at(-1)?.data;
+    expect(await last('data: a\n\ndata: {"b":1}')).toBe('{"b":1}');
+    expect(await last('data: a\n\nevent: x\ndata: {"b":\ndata: 1}')).toBe('{"b":\n1}');
+    expect(await last('data: a\r\rdata: {"b":1}\r')).toBe('{"b":1}');
   });
 
   test('half an event is told as a broken stream, after the whole ones', async () => {
@@ -129,7 +167,14 @@ test.each([
   ['data: {}\n\ndata:[DONE]\r\n\r\n: later\n\n', true],
   ['data: {"content":"[DONE]"}\n\n', false],
   ['data: {"content":"x data: [DONE]\\n"}\n\n', false],
+  ['data: {}\r\rdata: [DONE]\r\r', true],
   ['data: [DONE]', false],
 ])('%p has the mark of the end: %p', (text, expected) => {
   expect(hasDone(Buffer.from(text))).toBe(expected);
+});
+
+test('a stream may end with the mark behind any line end', () => {
+  for (const line of ['\n', '\r\n', '\r'])
+    expect(endsWithDone(Buffer.from(`data: {}${line}${line}data: [DONE]${line}${line}`))).toBe(true);
+  expect(endsWithDone(Buffer.from('data: "data: [DONE]\n\n'))).toBe(false);
 });
