@@ -161,9 +161,10 @@ describe('knowledge', () => {
     const json = { verification: { mode: 'key' }, agent_id: 'reader' };
     bodyOf(await call('PUT', `/admin/api/workspaces/${workspace}/bots/reader`, { key: adminKey, json }), 200);
     const event = messageEvent('What is known?');
+    const email = freshEmail();
     const sendWith = async (...scopes: string[]) =>
       call('POST', `/chatapp/${workspace}/reader`, {
-        headers: { authorization: (await setting.people.newKey({ scopes })).key },
+        headers: { authorization: (await setting.people.newKey({ scopes, email })).key },
         json: event,
       });
     expect(expectRefusal(await sendWith('bots'), 403)).toContain('documents:read');
