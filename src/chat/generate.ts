@@ -18,6 +18,7 @@ import {
   TURN_TIMEOUT_MS,
 } from './limits.ts';
 import type { Memory } from './memory.ts';
+import { replyTo } from './replies.ts';
 import type { Agent, AgentNames } from './store/agents.ts';
 import type { Answer, Citation, Said, Turn } from './turn.ts';
 
@@ -59,7 +60,8 @@ export function createGenerate({
 
   const answer: Generate = async (turn, { onText, signal }) => {
     const agent = (await agents.get(agentKeyOf(turn))) ?? FALLBACK_AGENT;
-    if (agent.kind === 'bot') return fixedAnswer(agent, replyTo(agent, turn.message), onText);
+    if (agent.kind === 'bot')
+      return fixedAnswer(agent, await replyTo(agent.replies, turn.message, signal), onText);
     const window = { messagesMax: agent.historyMessages, tokensMax: agent.historyTokens };
     const earlier = await memory.before(turn, window);
     const { passages, isWhole } = await findPassages(agent, { turn, earlier, signal });
@@ -139,13 +141,6 @@ const FALLBACK_AGENT: Agent = {
   replies: [],
 };
 
-/** A bot's answer: the first reply whose match is part of the text, in any case; `*` matches all; else nothing. */
-function replyTo(agent: Agent, text: string): string {
-  const lower = text.toLowerCase();
-  const fits = (match: string): boolean => match === '*' || lower.includes(match.toLowerCase());
-  return agent.replies.find(({ match }) => fits(match))?.reply ?? '';
-}
-
 /** What the person asked last in the conversation. */
 const questionsOf = (earlier: readonly Said[]): string[] =>
   earlier
@@ -213,7 +208,7 @@ async function collect(
   };
   for await (const part of parts) {
     if (part.type === 'end') {
-      const cited = citing?.end(text);
+      const cited = await citing?.end(text);
       if (cited !== undefined) say(cited.rest);
       return { text: text.toWellFormed(), citations: cited?.citations ?? [], end: part };
     }

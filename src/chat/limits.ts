@@ -23,6 +23,8 @@ export const MODEL_LENGTH_MAX = 200;
 export const INSTRUCTIONS_LENGTH_MAX = 100_000;
 export const REPLIES_MAX = 1000;
 export const REPLY_MATCH_LENGTH_MAX = 500;
+/** Characters of a message that are searched for a match at a time. */
+export const REPLY_WINDOW_LENGTH = 8192;
 /** The limits of chat apps. */
 export const REPLY_LENGTH_MAX = 32_000;
 
@@ -55,6 +57,8 @@ export const CLAIMS_MAX = 4;
 export const CLAIM_PLACES_MAX = 32;
 /** Characters of a question, and of an answer without numbers, that are compared with the passages. */
 export const ANSWER_COMPARED_MAX = 8192;
+/** Sentences of an answer without numbers that are compared with each passage. */
+export const SENTENCES_COMPARED_MAX = 128;
 /** The answer of an agent that answers from documents alone, where none is found. */
 export const NOT_FOUND_TEXT_DEFAULT = "I can't find this in the documents.";
 export const NOT_FOUND_TEXT_LENGTH_MAX = 2000;

@@ -42,6 +42,9 @@ export const termsWithout = (terms: Terms, others: Terms): Map<string, number> =
 
 const SENTENCES = new Intl.Segmenter(undefined, { granularity: 'sentence' });
 
+/** Segmenting a line is slow; most lines of tables and lists have only one sentence, for nothing in them ends one. */
+const ENDS_SENTENCE = /[\p{Sentence_Terminal}\r\u0085\u2028\u2029]/u;
+
 type Span = { start: number; end: number };
 
 /** The sentences of a text, and its lines, without the blanks around them. */
@@ -49,7 +52,8 @@ export function sentencesOf(text: string): Span[] {
   const spans: Span[] = [];
   let lineStart = 0;
   for (const line of text.split('\n')) {
-    for (const { segment, index } of SENTENCES.segment(line)) {
+    const segments = ENDS_SENTENCE.test(line) ? SENTENCES.segment(line) : [{ segment: line, index: 0 }];
+    for (const { segment, index } of segments) {
       const start = lineStart + index + (segment.length - segment.trimStart().length);
       const end = lineStart + index + segment.trimEnd().length;
       if (end > start) spans.push({ start, end });
@@ -130,7 +134,7 @@ function sentenceWithMost(
   return best;
 }
 
-const weightOf = (terms: Iterable<[string, number]>): number => {
+export const weightOf = (terms: Iterable<[string, number]>): number => {
   let sum = 0;
   for (const [, weight] of terms) sum += weight;
   return sum;

@@ -24,3 +24,21 @@ function startSlice(): void {
   waiting.shift()?.();
   if (waiting.length > 0) setImmediate(startSlice);
 }
+
+/**
+ * For work that is divided into small steps: the returned function waits for the next slice if the current one is over.
+ *
+ * ```ts
+ * const pause = createPauses();
+ * for (const step of steps) {
+ *   await pause();
+ *   step();
+ * }
+ * ```
+ */
+export function createPauses(): () => Promise<void> {
+  let endsAt = performance.now() + SLICE_MS;
+  return async () => {
+    if (performance.now() > endsAt) endsAt = await nextTimeSlice();
+  };
+}

@@ -126,7 +126,7 @@ export const ECHO_CHOICES_MAX = 2048;
 export const ECHO_STOP_LENGTH_MAX = 256;
 /** What `local-echo` reads of numbered documents before a question, in UTF-16 units of each, and how long its quotes are. */
 export const ECHO_DOCUMENTS_MAX = 16;
-export const ECHO_DOCUMENT_UNITS_MAX = 8192;
+export const ECHO_DOCUMENT_UNITS_MAX = 4096;
 export const ECHO_QUOTE_UNITS_MAX = 300;
 /** Limits of the value that `local-echo` makes for a JSON Schema, in UTF-16 units and nodes. */
 export const ECHO_SAMPLE_UNITS_MAX = 65_536;

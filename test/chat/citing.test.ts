@@ -90,43 +90,44 @@ const passage = (text: string, place: Partial<Passage> = {}): Passage => ({
   text,
   ...place,
 });
-const cite = (answer: string, used: number[] = [], question = 'When is the shop open?') =>
-  citationsOf({ answer, question, passages: [passage(PUMP), passage(HOURS, { page: null })], used }).map(
-    ({ document_id, number, page, quote }) => ({ document_id, number, page, quote }),
-  );
+const cite = async (answer: string, used: number[] = [], question = 'When is the shop open?') => {
+  const passages = [passage(PUMP), passage(HOURS, { page: null })];
+  const citations = await citationsOf({ answer, question, passages, used });
+  return citations.map(({ document_id, number, page, quote }) => ({ document_id, number, page, quote }));
+};
 const PUMP_CITED = { document_id: 'The', number: null, page: 2, quote: PUMP };
 
 describe('an answer that needs support', () => {
-  const write = (deltas: readonly string[], unsupportedText: string | undefined) => {
+  const write = async (deltas: readonly string[], unsupportedText: string | undefined) => {
     const passages = [passage(PUMP)];
     const citing = createCitingAnswer({ question: 'How is it reset?', passages, unsupportedText });
     const text = deltas.map((delta) => citing.push(delta)).join('');
-    const { rest, citations } = citing.end(text);
+    const { rest, citations } = await citing.end(text);
     return [text + rest, citations.length];
   };
   const NOT_FOUND = 'Not in the documents.';
 
-  test('says that it has none, unless the model has said so', () => {
-    expect(write(['Ask ', 'a priest.'], NOT_FOUND)).toEqual([`Ask a priest.\n\n${NOT_FOUND}`, 0]);
-    expect(write(['Ask a priest [7', ']'], NOT_FOUND)).toEqual([`Ask a priest [7]\n\n${NOT_FOUND}`, 0]);
-    expect(write([], NOT_FOUND)).toEqual([NOT_FOUND, 0]);
-    expect(write(['Das steht nicht da. [', '0]'], NOT_FOUND)).toEqual(['Das steht nicht da. ', 0]);
+  test('says that it has none, unless the model has said so', async () => {
+    expect(await write(['Ask ', 'a priest.'], NOT_FOUND)).toEqual([`Ask a priest.\n\n${NOT_FOUND}`, 0]);
+    expect(await write(['Ask a priest [7', ']'], NOT_FOUND)).toEqual([`Ask a priest [7]\n\n${NOT_FOUND}`, 0]);
+    expect(await write([], NOT_FOUND)).toEqual([NOT_FOUND, 0]);
+    expect(await write(['Das steht nicht da. [', '0]'], NOT_FOUND)).toEqual(['Das steht nicht da. ', 0]);
   });
 
-  test('is as the model wrote it where it has support, and where it needs none', () => {
-    expect(write(['With the red key [1].'], NOT_FOUND)).toEqual(['With the red key [1].', 1]);
-    expect(write(['By holding the red key for eleven seconds.'], NOT_FOUND)[1]).toBe(1);
-    expect(write(['Ask a priest. [0]'], undefined)).toEqual(['Ask a priest. [0]', 0]);
+  test('is as the model wrote it where it has support, and where it needs none', async () => {
+    expect(await write(['With the red key [1].'], NOT_FOUND)).toEqual(['With the red key [1].', 1]);
+    expect((await write(['By holding the red key for eleven seconds.'], NOT_FOUND))[1]).toBe(1);
+    expect(await write(['Ask a priest. [0]'], undefined)).toEqual(['Ask a priest. [0]', 0]);
   });
 });
 
 describe('citations', () => {
-  test('quote the sentences that the answer leans on where it has the number', () => {
-    expect(cite('In winter at ten [1].', [1])).toEqual([
+  test('quote the sentences that the answer leans on where it has the number', async () => {
+    expect(await cite('In winter at ten [1].', [1])).toEqual([
       { document_id: 'Vis', number: 1, page: null, quote: 'In winter it opens at ten.' },
     ]);
     expect(
-      cite('It is always open. [1] From nine to five in summer [2]. Hold the red key [1].', [0, 1]),
+      await cite('It is always open. [1] From nine to five in summer [2]. Hold the red key [1].', [0, 1]),
     ).toEqual([
       { ...PUMP_CITED, number: 1 },
       {
@@ -136,24 +137,28 @@ describe('citations', () => {
         quote: 'In summer the shop is open from nine to five.',
       },
     ]);
-    expect(cite('Sources:\n[1] opens at ten in winter\n', [1])[0]?.quote).toBe('In winter it opens at ten.');
+    expect((await cite('Sources:\n[1] opens at ten in winter\n', [1]))[0]?.quote).toBe(
+      'In winter it opens at ten.',
+    );
   });
 
-  test('quote what fits the question where the answer has none of the words', () => {
-    const [german] = cite('Von neun bis siebzehn Uhr [1].', [1], 'When does the shop open in summer?');
+  test('quote what fits the question where the answer has none of the words', async () => {
+    const [german] = await cite('Von neun bis siebzehn Uhr [1].', [1], 'When does the shop open in summer?');
     expect(german?.quote).toBe('In summer the shop is open from nine to five.');
   });
 
-  test('are chosen by the first places of a number and the beginning of a question, however long both are', () => {
+  test('are chosen by the first places of a number and the beginning of a question, however long both are', async () => {
     const repeated = `${'[1] '.repeat(100_000)}In winter at ten [1].`;
-    expect(cite(repeated, [1], 'Is it open in summer?')[0]?.quote).toStartWith('In summer the shop is open');
+    expect((await cite(repeated, [1], 'Is it open in summer?'))[0]?.quote).toStartWith(
+      'In summer the shop is open',
+    );
     const question = `Visitors? ${'And much more besides. '.repeat(10_000)}In winter it opens at ten.`;
-    expect(cite('Ja [1].', [1], question)[0]?.quote).toBe('Visitors are welcome.');
+    expect((await cite('Ja [1].', [1], question))[0]?.quote).toBe('Visitors are welcome.');
   });
 
-  test('without numbers are the passages whose words the answer has, beside those of the question', () => {
-    expect(cite('Hold the red key for eleven seconds.')).toEqual([PUMP_CITED]);
-    expect(cite('From nine to five.').map(({ document_id }) => document_id)).toEqual(['Vis']);
+  test('without numbers are the passages whose words the answer has, beside those of the question', async () => {
+    expect(await cite('Hold the red key for eleven seconds.')).toEqual([PUMP_CITED]);
+    expect((await cite('From nine to five.')).map(({ document_id }) => document_id)).toEqual(['Vis']);
   });
 
   test.each([
@@ -164,18 +169,41 @@ describe('citations', () => {
     '',
     'The valve is turned by hand, twice a year, in spring.',
     '主营业务',
-  ])('there are none for %j, which rests on none', (answer) => {
-    expect(cite(answer)).toEqual([]);
+  ])('there are none for %j, which rests on none', async (answer) => {
+    expect(await cite(answer)).toEqual([]);
   });
 
-  test('there are none for an answer that repeats the question, and nothing else', () => {
-    expect(cite('The shop is open in summer.', [], 'Is the shop open in summer?')).toEqual([]);
+  test('there are none for an answer that repeats the question, and nothing else', async () => {
+    expect(await cite('The shop is open in summer.', [], 'Is the shop open in summer?')).toEqual([]);
   });
 
-  test('keep the place and the score of the passage, and no quote where it has no text', () => {
+  test('keep the place and the score of the passage, and no quote where it has no text', async () => {
     const named = passage('', { document_id: 'x' });
-    expect(citationsOf({ answer: 'See [1].', question: 'x', passages: [named], used: [0] })).toEqual([
+    expect(await citationsOf({ answer: 'See [1].', question: 'x', passages: [named], used: [0] })).toEqual([
       { number: 1, document_id: 'x', name: 'a.pdf', page: 2, heading: 'Service', quote: null, score: 0.5 },
     ]);
+  });
+
+  /** Lines that have words of every passage, so that each has to be compared with each. */
+  const lines = (count: number) =>
+    Array.from({ length: count }, (_, index) => `水泵维护手册 ${index % 37} abc def ghi`).join('\n');
+
+  test('of long texts let other work run, and do not grow without end', async () => {
+    const passages = Array.from({ length: 8 }, (_, index) =>
+      passage(lines(180), { document_id: `${index}` }),
+    );
+    let turns = 0;
+    let isOver = false;
+    const count = (): void => {
+      turns += 1;
+      if (!isOver) setImmediate(count);
+    };
+    setImmediate(count);
+    const citing = citationsOf({ answer: lines(400), question: '?', passages, used: [] });
+    const citations = await citing.finally(() => {
+      isOver = true;
+    });
+    expect(citations.length).toBeGreaterThan(0);
+    expect(turns).toBeGreaterThan(3);
   });
 });

@@ -9,7 +9,7 @@ export type CitingAnswer = {
   /** What can be sent now. */
   push(delta: string): string;
   /** The text to send after the text so far, and the citations of both. */
-  end(text: string): { rest: string; citations: Citation[] };
+  end(text: string): Promise<{ rest: string; citations: Citation[] }>;
 };
 
 /**
@@ -28,10 +28,10 @@ export function createCitingAnswer({
   const numbering = createNumbering(passages.length, { asksNone: unsupportedText !== undefined });
   return {
     push: numbering.push,
-    end(text) {
+    async end(text) {
       const kept = numbering.end();
       const answer = text + kept;
-      const citations = citationsOf({ answer, question, passages, used: numbering.used });
+      const citations = await citationsOf({ answer, question, passages, used: numbering.used });
       const isSaid = unsupportedText === undefined || citations.length > 0 || numbering.restsOnNone();
       if (isSaid) return { rest: kept, citations };
       return { rest: `${kept}${answer.trim() === '' ? '' : '\n\n'}${unsupportedText}`, citations };

@@ -1,6 +1,8 @@
-// The citations of an answer: the passages that it names by number, or, where it names none, those whose words it has.
+// The citations of an answer: the passages that it names by number, or, where it names none, those whose words it has. Texts
+// are compared in time slices: each comparison is short, and there are many.
 
 import { createExcerpts, sentencesOf, type Terms, termsOf, termsWithout } from '../../core/excerpt.ts';
+import { createPauses } from '../../core/time-slices.ts';
 import type { Passage } from '../knowledge/passage.ts';
 import {
   ANSWER_COMPARED_MAX,
@@ -8,6 +10,7 @@ import {
   CLAIM_PLACES_MAX,
   CLAIMS_MAX,
   QUOTE_LENGTH_MAX,
+  SENTENCES_COMPARED_MAX,
 } from '../limits.ts';
 import type { Citation } from '../turn.ts';
 
@@ -21,22 +24,28 @@ type Cited = {
 };
 
 /** A number that no passage has is no citation; an answer that no passage supports has none. */
-export function citationsOf(cited: Cited): Citation[] {
+export async function citationsOf(cited: Cited): Promise<Citation[]> {
   const asked = termsOf(cited.question.slice(0, ANSWER_COMPARED_MAX));
-  return cited.used.length > 0 ? numbered(cited, asked) : supporting(cited, asked);
+  const pause = createPauses();
+  return cited.used.length > 0 ? numbered(cited, asked, pause) : supporting(cited, asked, pause);
 }
 
-function numbered({ answer, passages, used }: Cited, asked: Terms): Citation[] {
-  return used.flatMap((index, position) => {
+type Pause = ReturnType<typeof createPauses>;
+
+async function numbered({ answer, passages, used }: Cited, asked: Terms, pause: Pause): Promise<Citation[]> {
+  const citations: Citation[] = [];
+  for (const [position, index] of used.entries()) {
     const passage = passages[index];
-    if (passage === undefined) return [];
+    if (passage === undefined) continue;
+    await pause();
     const number = position + 1;
     const excerptOf = createExcerpts(passage.text, QUOTE_LENGTH_MAX);
     const claimed = excerptOf(termsOf(claimsOf(answer, number).join('\n')));
     // An answer in another language has no word of the passage, but the question may have some.
     const { text } = claimed.shared > 0 ? claimed : excerptOf(asked);
-    return [toCitation(passage, { number, quote: text })];
-  });
+    citations.push(toCitation(passage, { number, quote: text }));
+  }
+  return citations;
 }
 
 /** The sentence of the answer that the number belongs to: the one before the number, or, at the beginning of a line, the one after it. */
@@ -64,16 +73,17 @@ const SHARE_MIN = 0.6;
 const SHARED_MIN = 3;
 
 /** Words of the question are no evidence, because every answer may repeat them. */
-function supporting({ answer, passages }: Cited, asked: Terms): Citation[] {
-  const compared = answer.slice(0, ANSWER_COMPARED_MAX);
-  const sentences = sentencesOf(compared).map(({ start, end }) =>
-    termsWithout(termsOf(compared.slice(start, end)), asked),
-  );
-  const excerpts = passages.map(({ text }) => createExcerpts(text, QUOTE_LENGTH_MAX));
+async function supporting({ answer, passages }: Cited, asked: Terms, pause: Pause): Promise<Citation[]> {
+  const excerpts: ReturnType<typeof createExcerpts>[] = [];
+  for (const { text } of passages) {
+    await pause();
+    excerpts.push(createExcerpts(text, QUOTE_LENGTH_MAX));
+  }
   const supported = new Map<number, Map<string, number>>();
-  for (const terms of sentences.filter(({ size }) => size >= SHARED_MIN)) {
+  for (const terms of comparedTerms(answer, asked)) {
     let best = { index: -1, share: 0 };
     for (const [index, excerptOf] of excerpts.entries()) {
+      await pause();
       const { share, shared } = excerptOf(terms);
       if (shared >= SHARED_MIN && share >= SHARE_MIN && share > best.share) best = { index, share };
     }
@@ -85,6 +95,16 @@ function supporting({ answer, passages }: Cited, asked: Terms): Citation[] {
     const quote = excerpts[index]?.(terms).text ?? '';
     return passage === undefined ? [] : [toCitation(passage, { number: null, quote })];
   });
+}
+
+/** The terms of the first sentences that have enough of them, each once: more say nothing else, and cost time. */
+function comparedTerms(answer: string, asked: Terms): Terms[] {
+  const compared = answer.slice(0, ANSWER_COMPARED_MAX);
+  const sentences = new Set(sentencesOf(compared).map(({ start, end }) => compared.slice(start, end)));
+  return [...sentences]
+    .map((sentence) => termsWithout(termsOf(sentence), asked))
+    .filter(({ size }) => size >= SHARED_MIN)
+    .slice(0, SENTENCES_COMPARED_MAX);
 }
 
 const toCitation = (

@@ -50,7 +50,7 @@ async function echoChat(body: JsonObject, { request: { stream }, includeUsage }:
   const choices = readChoices(body, 1);
   const share = Math.floor(ECHO_TOKENS_MAX / choices);
   const stops = readStops(body);
-  const told = toldBy(texts, messages as JsonObject[]);
+  const told = await toldBy(texts, messages as JsonObject[]);
   const { wire, text, stoppable, finishReason } = readSaying(body, told);
   const tokensMax = Math.min(share, readTokensMax(body, 1) ?? share);
   const cut = cutText(text, { tokensMax, stops: stoppable ? stops : [] });

@@ -18,7 +18,7 @@ export type Said = {
 /** The answer to a conversation of another area: there is nothing to read, and nothing to write. */
 export async function echoMessages(messages: readonly ChatMessage[]): Promise<TokenAnswer> {
   const texts = messages.map(({ content }) => content);
-  const told = toldBy(texts, messages);
+  const told = await toldBy(texts, messages);
   const { text, tokens, finishReason } = cutText(`Echo: ${told}`, { tokensMax: ECHO_TOKENS_MAX, stops: [] });
   return {
     kind: 'tokens',
@@ -30,7 +30,10 @@ export async function echoMessages(messages: readonly ChatMessage[]): Promise<To
 }
 
 /** The last message of the user, and quotes of the documents that precede it. */
-export function toldBy(texts: readonly string[], messages: readonly { role?: unknown }[]): string {
+export async function toldBy(
+  texts: readonly string[],
+  messages: readonly { role?: unknown }[],
+): Promise<string> {
   const last = messages.findLastIndex(({ role }) => role === 'user');
   const question = beginningOf(texts[last] ?? '');
   const before = texts[last - 1] ?? '';

@@ -157,6 +157,45 @@ describe('the built-in model', () => {
     expect((await chat.transcript(chat_session_id)).at(-1)?.citations).toEqual(answer.citations);
   });
 
+  const SECTIONS = {
+    Safety: 'Never open the pump while it is running.',
+    Reset: 'Hold the red key for eleven seconds.',
+    'Oil change': 'Drain it warm. Use grade 46 only.',
+  };
+  const asMarkdown = (title: string) =>
+    [`# ${title}`, ...Object.entries(SECTIONS).map(([heading, text]) => `## ${heading}\n\n${text}`)].join(
+      '\n\n',
+    );
+  const asWord = (title: string) =>
+    docx([
+      { style: 'Heading1', text: title },
+      ...Object.entries(SECTIONS).flatMap(([heading, text]) => [
+        { style: 'Heading2', text: heading },
+        { text },
+      ]),
+    ]);
+
+  test.each([
+    ['manual.md', asMarkdown],
+    ['manual.docx', asWord],
+  ])('quotes what stands below the heading that the question names, in %s', async (name, file) => {
+    const person = await setting.people.person({ scopes: ['chat', 'documents:read', 'documents:write'] });
+    const own = clientOf(setting, person.key);
+    await known(person.library, name, file('Pump manual'));
+    const { name: session } = await own.newSession({ agi_id: 'reader' });
+    const asked: [string, string][] = [
+      ['How do I reset the pump?', SECTIONS.Reset],
+      ['Reset', SECTIONS.Reset],
+      ['When must the pump not be opened?', SECTIONS.Safety],
+      ['Which grade for the oil change?', 'Use grade 46 only.'],
+    ];
+    for (const [question, quote] of asked) {
+      const { answer, citations } = await own.ask(session, question);
+      expect(answer).toBe(`Echo: ${question}\n\n${quote} [1]`);
+      expect(citations.map((each) => each.quote)).toEqual([quote]);
+    }
+  });
+
   test('cites the record of a document without a text', async () => {
     const word = freshWord();
     const document = await setting.admin.stored(
