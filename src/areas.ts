@@ -123,6 +123,7 @@ export async function createAreas(
       ),
     visibleDocuments: documents.visibleTo,
     visibleToPerson: documents.visibleToPerson,
+    clock,
     settings: config.chat,
     requireWorkspace: access.requireWorkspace,
     wakeMover: usage.wakeMover,

@@ -150,7 +150,10 @@ export function loadConfig(variables: Environment, terminal = false) {
       /** The values of `${VAR}` in the models file, read again with it. */
       variable: (name: string) => readVariable(variables, name),
     },
-    chat: { retrievalTimeoutMs: given.RETRIEVAL_TIMEOUT_MS },
+    chat: {
+      retrievalTimeoutMs: given.RETRIEVAL_TIMEOUT_MS,
+      retentionDays: given.CONVERSATION_RETENTION_DAYS,
+    },
     compute: {
       /** Of each process. */
       threads: given.COMPUTE_THREADS ?? coresOf(given),

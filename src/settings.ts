@@ -166,6 +166,11 @@ export const SETTINGS = {
     meaning:
       'days after which rows of the audit log, and of the histories of documents, are deleted; 0 keeps them',
   },
+  CONVERSATION_RETENTION_DAYS: {
+    kind: duration('days', 0, 36_500),
+    default: '0',
+    meaning: 'days without a message after which a conversation is deleted; 0 keeps them',
+  },
   ...SIGN_ON_SETTINGS,
   COMPUTE_THREADS: {
     kind: integer(1, 256),

@@ -1,6 +1,7 @@
 // Area C: conversations. A channel's message is taken once, answered once, in order, with memory.
 
 import { createCachedLookup } from '../core/cached-lookup.ts';
+import type { Clock } from '../core/clock.ts';
 import type { WakeEventMover } from '../core/event.ts';
 import { newRandomId } from '../core/ids.ts';
 import type { OnInterrupt } from '../core/interruption.ts';
@@ -11,13 +12,14 @@ import type { Area } from '../http/area.ts';
 import type { Route } from '../http/operation.ts';
 import type { Sql } from '../infra/postgres/client.ts';
 import type { Invalidation } from '../infra/postgres/invalidation.ts';
+import { createSweep } from '../infra/postgres/sweep.ts';
 import { createAcceptQuestion } from './accept.ts';
 import { type Converse, createConverse, type VisibleToPerson } from './converse.ts';
 import { createGenerate } from './generate.ts';
 import { createKnowledge } from './knowledge/index.ts';
 import type { RetrievePassages } from './knowledge/passages.ts';
 import type { SearchDocuments } from './knowledge/records.ts';
-import { AGENT_TTL_MS, CACHED_AGENTS_MAX } from './limits.ts';
+import { AGENT_TTL_MS, CACHED_AGENTS_MAX, RETENTION_INTERVAL_MS } from './limits.ts';
 import { createMemory } from './memory.ts';
 import { chatMetrics, createCounts, createRetrievalCounts } from './metrics.ts';
 import { createLease } from './pending-answer.ts';
@@ -31,6 +33,7 @@ import { createSessionQueue } from './session-queue.ts';
 import { type Agent, type AgentNames, createAgentStore } from './store/agents.ts';
 import { createMessageStore } from './store/messages.ts';
 import { createRecoveryStore } from './store/recovery.ts';
+import { createConversationRetention } from './store/retention.ts';
 import { createSessionStore } from './store/sessions.ts';
 import { createTurnStore } from './store/turns.ts';
 
@@ -47,9 +50,16 @@ export type ChatDeps = {
   /** Leaves unfinished answers to other processes, and ends the requests that wait for them with 503. */
   onInterrupt: OnInterrupt;
   log: Logger;
-  /** The time after which an answer is made without what is not found yet. */
-  settings: { retrievalTimeoutMs: number };
+  clock: Clock;
+  settings: {
+    /** The time after which an answer is made without what is not found yet. */
+    retrievalTimeoutMs: number;
+    /** Conversations are deleted after so many days without a message; 0: never. */
+    retentionDays: number;
+  };
 };
+
+const DAY_MS = 86_400_000;
 
 export function createChat(deps: ChatDeps): Area & { converse: Converse } {
   const { sql, invalidation, streamChat, searchDocuments, retrieve, requireWorkspace, wakeMover, log } = deps;
@@ -100,6 +110,16 @@ export function createChat(deps: ChatDeps): Area & { converse: Converse } {
   const accept = createAcceptQuestion({ store: stores.turns, line, wakeMover });
   const show = createShowCitations(deps.visibleDocuments);
 
+  const { retentionDays } = deps.settings;
+  const retention = createSweep({
+    sql,
+    name: 'chat.retention',
+    intervalMs: RETENTION_INTERVAL_MS,
+    horizon: () => new Date(deps.clock.now().getTime() - retentionDays * DAY_MS),
+    deleteSome: createConversationRetention(sql).deleteSome,
+    log,
+  });
+
   return {
     routes: [
       ...conversationRoutes({ sessions: stores.sessions, accept, show, wakeMover }),
@@ -116,6 +136,7 @@ export function createChat(deps: ChatDeps): Area & { converse: Converse } {
         counts,
         log,
       }),
+      ...(retentionDays === 0 ? [] : [retention]),
     ],
     checks: [],
     metrics: chatMetrics(counts, retrievals, line.length),

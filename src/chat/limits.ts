@@ -92,6 +92,10 @@ export const LOOK_MAX = 1000;
 /** Silence of a stream after which a comment keeps it open. */
 export const PING_MS = 15_000;
 
+/** The removal of old conversations: its interval, and the sessions that a step reads. */
+export const RETENTION_INTERVAL_MS = 3_600_000;
+export const EXPIRED_STEP_SESSIONS = 500;
+
 export const CACHED_AGENTS_MAX = 10_000;
 export const AGENT_TTL_MS = 30_000;
 

@@ -6,6 +6,7 @@ import { createChat } from '../../src/chat/index.ts';
 import type { RetrievePassages } from '../../src/chat/knowledge/passages.ts';
 import type { SearchDocuments } from '../../src/chat/knowledge/records.ts';
 import type { VisibleDocuments } from '../../src/chat/routes/answers.ts';
+import { systemClock } from '../../src/core/clock.ts';
 import { createLifecycle } from '../../src/core/lifecycle.ts';
 import { type Principal, SCOPES, type Scope } from '../../src/core/principal.ts';
 import { createBoundary } from '../../src/http/boundary.ts';
@@ -60,6 +61,8 @@ type StartOptions = {
   retrieve?: RetrievePassages;
   /** Default: every document is visible to everybody. */
   visibleDocuments?: VisibleDocuments;
+  /** Default: conversations are kept. */
+  retentionDays?: number;
   /** Is told of each statement. */
   onStatement?(text: string): void;
 };
@@ -93,6 +96,7 @@ export async function startSetting(): Promise<ChatSetting> {
 async function startChat(url: string, options: StartOptions): Promise<ChatProcess> {
   const { model = createFakeModel(), searchDocuments = async () => ({ documents: [], total: 0 }) } = options;
   const { retrieve = async () => ({ passages: [] }) } = options;
+  const { retentionDays = 0 } = options;
   const { visibleDocuments = async (_, ids) => new Set(ids), onStatement } = options;
   const connected = connectTo(url);
   const sql = onStatement === undefined ? connected : watched(connected, onStatement);
@@ -107,7 +111,8 @@ async function startChat(url: string, options: StartOptions): Promise<ChatProces
     visibleDocuments,
     log: silentLog,
     streamChat: model.streamChat,
-    settings: { retrievalTimeoutMs: 60_000 },
+    clock: systemClock,
+    settings: { retrievalTimeoutMs: 60_000, retentionDays },
     wakeMover: () => undefined,
     onInterrupt: () => () => undefined,
   });

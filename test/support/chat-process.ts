@@ -54,6 +54,7 @@ const chat = createChat({
   visibleToPerson: async () => new Set(),
   wakeMover: usage.wakeMover,
   onInterrupt: () => () => undefined,
+  clock: systemClock,
   settings: config.chat,
   log,
 });
