@@ -16,7 +16,7 @@ export type ChatCall = {
 
 type ChatUsage = { promptTokens: number; completionTokens: number };
 
-/** Any number of deltas, then one end. */
+/** At least one delta with text, then one end. */
 export type ChatPart =
   | { type: 'delta'; text: string }
   | { type: 'end'; model: string; finishReason: string; usage: ChatUsage };
@@ -24,6 +24,6 @@ export type ChatPart =
 /**
  * Asks a model and gives its answer as it comes. Throws a `ServiceError`: `not-found` for an unknown model,
  * `too-many-requests`, `upstream-failed`, `upstream-timeout`, `unavailable`; also after deltas, where the model fails
- * in the middle. When `signal` aborts, the model is cancelled and the reason of the signal is thrown.
+ * in the middle. An answer without text is a failure, with its reason. When `signal` aborts, the model is cancelled and the reason of the signal is thrown.
  */
 export type StreamChat = (call: ChatCall) => AsyncIterable<ChatPart>;

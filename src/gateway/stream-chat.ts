@@ -7,6 +7,7 @@ import type { OnInterrupt } from '../core/interruption.ts';
 import { parseJson } from '../core/json.ts';
 import { nextTimeSlice, SLICE_MS } from '../core/time-slices.ts';
 import type { ChatCall, ChatPart, StreamChat } from './chat-call.ts';
+import { type Contents, type Delta, noteContents, reasonForNoText, textOf } from './delta-text.ts';
 import { type EventStream, iterate, parseEvents } from './events.ts';
 import type { Served, ServedTokens } from './model-call.ts';
 import { requestOf } from './request.ts';
@@ -19,7 +20,7 @@ type Parts = AsyncGenerator<ChatPart>;
 type Chunk = {
   model?: string;
   error?: { message?: string; code?: string | null };
-  choices?: { delta?: { content?: string | null }; finish_reason?: string | null }[];
+  choices?: { delta?: Delta | null; finish_reason?: string | null }[];
   usage?: unknown;
 };
 
@@ -87,6 +88,8 @@ async function* readTokens(served: ServedTokens, signal: CancelSignal, onInterru
 
 async function* readParts(stream: EventStream, asked: string): Parts {
   const end = { model: asked, finishReason: 'stop', usage: NO_USAGE };
+  const contents: Contents = { reasoning: false, toolCalls: false };
+  let hasText = false;
   let complete = false;
   // It drops a byte order mark at the beginning.
   const decoder = new TextDecoder();
@@ -100,14 +103,18 @@ async function* readParts(stream: EventStream, asked: string): Parts {
       if (error !== undefined) throw failureOf(error);
       if (typeof model === 'string') end.model = withoutNul(model);
       const choice = choices?.[0];
-      const text = choice?.delta?.content;
-      if (typeof text === 'string' && text !== '') yield { type: 'delta', text };
+      const delta = choice?.delta ?? {};
+      const text = textOf(delta);
+      hasText ||= text.trim() !== '';
+      noteContents(contents, delta);
+      if (text !== '') yield { type: 'delta', text };
       if (typeof choice?.finish_reason === 'string') end.finishReason = withoutNul(choice.finish_reason);
       const told = fromUsage(usage);
       // Upstreams send arbitrary values; invalid counts are omitted.
       if (told !== undefined && told.promptTokens + told.completionTokens <= COUNT_MAX) end.usage = told;
     }
   }
+  if (complete && !hasText) throw upstreamFailed(reasonForNoText(end.finishReason, contents));
   if (complete) yield { type: 'end', ...end };
 }
 
