@@ -27,10 +27,8 @@ export type Config = ReturnType<typeof loadConfig>;
 /** The object store that is configured, or the embedded one once it listens. */
 export type S3Settings = NonNullable<Config['objects']['external']>;
 
-/** The environment of the process that reads files: no credentials, only variables that a connection to the object store may need. */
-const READER_VARIABLES =
-  'PATH HOME TMPDIR TZ NODE_ENV NODE_EXTRA_CA_CERTS NODE_TLS_REJECT_UNAUTHORIZED SSL_CERT_FILE HTTP_PROXY HTTPS_PROXY NO_PROXY ' +
-  'http_proxy https_proxy no_proxy';
+/** The environment of the process that reads files: what a program needs to start, and no credentials. */
+const READER_VARIABLES = 'PATH HOME TMPDIR TZ NODE_ENV';
 
 type Given = SettingsOf<typeof SETTINGS>;
 

@@ -118,18 +118,25 @@ export const guarantees: readonly Guarantee[] = [
     ],
   },
   {
-    says: 'A file harms its reader at most: it fails within ceilings of time and memory, and the service goes on',
+    says: 'A file harms its reader at most: it fails within ceilings of time and memory, the service and the files of others go on, and on Linux as root its reader has no network and the rights of nobody',
     tests: [
       'test/documents/content/hostile-files.test.ts',
       'test/documents/content/ceilings.test.ts',
+      'test/documents/content/work.test.ts',
+      'test/documents/content/slow-files.test.ts',
+      'test/documents/content/confinement.test.ts',
       'test/documents/content/store.test.ts',
       'test/acceptance/content.test.ts',
+      'test/acceptance/fair-reading.test.ts',
     ],
     mistakes: [
       'an archive inflates to any size',
       'a file may take any memory',
       'a file may take any processor time',
       'a file that kills its reader is tried without end',
+      'a file that exceeded its time is tried again',
+      'a file that takes long keeps the files of others waiting',
+      'a file is read by a process with the rights of the service',
     ],
   },
   {

@@ -216,8 +216,9 @@ export function bombPdf(): Uint8Array<ArrayBuffer> {
   return new Uint8Array(Buffer.from(`%PDF-1.4\n${body}trailer\n<< /Root 1 0 R >>\n`, 'latin1'));
 }
 
-/** HTML of which each closing tag is looked for among thousands of open elements: a million take seconds. */
-export const slowHtml = (closings: number): string => '<div>'.repeat(4900) + '</b>'.repeat(closings);
+/** A PDF whose pages hold a letter each: finding the next one among thousands takes milliseconds. */
+export const slowPdf = (pages: number): Uint8Array<ArrayBuffer> =>
+  pdf(Array.from({ length: pages }, () => [{ x: 50, y: 700, text: 'a' }]));
 
 /** A mail that holds a mail, and so on; the innermost says the text. */
 export function nestedMail(depth: number, text: string): string {

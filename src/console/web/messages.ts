@@ -416,6 +416,10 @@ export const MESSAGES = {
     'Einbetten früherer Passagen, nach den neuen.',
   ],
   'job.documents.read-content': ['Reading new files.', 'Lesen neuer Dateien.'],
+  'job.documents.read-slow-content': [
+    'Reading files that take long.',
+    'Lesen von Dateien, die lange brauchen.',
+  ],
   'job.documents.read-earlier-content': [
     'Reading files of earlier documents, a hundred at a time, after the new ones.',
     'Lesen der Dateien früherer Dokumente, je hundert, nach den neuen.',

@@ -6,16 +6,22 @@ import { createSemaphore } from '../../core/semaphore.ts';
 import type { Route } from '../../http/operation.ts';
 import type { Sql } from '../../infra/postgres/client.ts';
 import type { JobQueue } from '../../infra/postgres/job-queue.ts';
-import type { JobKind } from '../../infra/postgres/job-worker.ts';
 import type { ObjectStore } from '../../infra/s3/client.ts';
 import { createCatchUp, createCatchUpJob } from '../jobs/catch-up.ts';
 import type { WordStore } from '../retrieval/word-store.ts';
 import type { DocumentStore } from '../store.ts';
 import { excerptRoute } from './excerpt.ts';
-import { EARLIER_READING_POLL_MS, READING_LEASE_MS, READING_POLL_MS } from './limits.ts';
+import {
+  EARLIER_READING_POLL_MS,
+  FIRST_READING_CEILINGS,
+  READER_CEILINGS,
+  READING_LEASE_MS,
+  READING_POLL_MS,
+} from './limits.ts';
 import { contentListRoutes } from './list-routes.ts';
-import { EARLIER_READING, READING } from './queueing.ts';
-import { createReadDocument } from './read-document.ts';
+import type { Confinement, ReaderCeilings } from './protocol.ts';
+import { EARLIER_READING, READING, SLOW_READING } from './queueing.ts';
+import { createReadDocument, type ReadDocumentDeps } from './read-document.ts';
 import { createReader } from './reader-process.ts';
 import { hasText } from './render.ts';
 import { contentRoutes } from './routes.ts';
@@ -87,38 +93,48 @@ export const createContentAdministration = (
 
 function createReading(deps: ContentDeps, store: ReturnType<typeof createContentStore>) {
   const { sql, objects, queue, settings, log } = deps;
-  const reader = createReader({ environment: settings.readerEnvironment });
   const ending = new AbortController();
-  const turns = createSemaphore({
-    runningMax: 1,
-    waitingMax: Number.POSITIVE_INFINITY,
-    refuse: 'Too many documents are to be read',
-  });
-  const readDocument = createReadDocument({
+  const started = logConfinement(log);
+  const shared = {
     store: {
       ...store,
-      async keep(...reading) {
+      async keep(...reading: Parameters<typeof store.keep>) {
         await store.keep(...reading);
         deps.replaced();
       },
     },
     objects,
-    reader,
-    turns,
     bytesMax: settings.bytesMax,
     log,
     ending: ending.signal,
-  });
-  const kind: Omit<JobKind, 'kind' | 'pollMs'> = {
-    batchMax: 1,
-    handle: (jobs) =>
-      Promise.all(jobs.map(({ payload }) => readDocument((payload as { document: string }).document))),
-    leaseMs: READING_LEASE_MS,
-    // The document counts the attempts that its file has spoilt, and is `failed` then.
-    attemptsMax: Number.POSITIVE_INFINITY,
   };
-  const wake = queue.register({ ...kind, kind: READING, pollMs: READING_POLL_MS });
-  const wakeEarlier = queue.register({ ...kind, kind: EARLIER_READING, pollMs: EARLIER_READING_POLL_MS });
+  const read = (ceilings: ReaderCeilings, options: Pick<ReadDocumentDeps, 'postponed'>) => {
+    const reader = createReader({ environment: settings.readerEnvironment, ceilings, started });
+    const turns = createSemaphore({
+      runningMax: 1,
+      waitingMax: Number.POSITIVE_INFINITY,
+      refuse: 'Too many documents are to be read',
+    });
+    const readDocument = createReadDocument({ ...shared, reader, turns, ...options });
+    const register = (kind: string, pollMs: number) =>
+      queue.register({
+        kind,
+        pollMs,
+        batchMax: 1,
+        handle: (jobs) =>
+          Promise.all(jobs.map(({ payload }) => readDocument((payload as { document: string }).document))),
+        leaseMs: READING_LEASE_MS,
+        // The document counts the attempts that its file has spoilt, and is `failed` then.
+        attemptsMax: Number.POSITIVE_INFINITY,
+      });
+    return { reader, register };
+  };
+  // A file that takes long leaves its turn to the others, whatever workspace it is from, and is read by a process of its own.
+  const slow = read(READER_CEILINGS, {});
+  const wakeSlow = slow.register(SLOW_READING, READING_POLL_MS);
+  const first = read(FIRST_READING_CEILINGS, { postponed: wakeSlow });
+  const wake = first.register(READING, READING_POLL_MS);
+  const wakeEarlier = first.register(EARLIER_READING, EARLIER_READING_POLL_MS);
   const catchUp = createCatchUp({
     kind: EARLIER_READING,
     queueSome: store.queueUnknown,
@@ -139,8 +155,25 @@ function createReading(deps: ContentDeps, store: ReturnType<typeof createContent
       start: () => undefined,
       async stop() {
         ending.abort();
-        reader.end();
+        first.reader.end();
+        slow.reader.end();
       },
     } satisfies Job,
+  };
+}
+
+/** Says once, with the first reader, what the platform does not take from readers. */
+function logConfinement(log: Logger): (confinement: Confinement) => void {
+  let said = false;
+  return ({ offline, nobody }) => {
+    if (said) return;
+    said = true;
+    if (offline && nobody)
+      log.info({}, 'files are read by a process without network and with the rights of nobody');
+    else
+      log.warn(
+        { network: !offline, ownUser: !nobody },
+        `files are read by a process with ${[...(offline ? [] : ['a network']), ...(nobody ? [] : ["the service's own user"])].join(' and ')}`,
+      );
   };
 }

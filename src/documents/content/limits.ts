@@ -15,18 +15,24 @@ export const READER_CEILINGS = {
   memoryBytesMax: 1_073_741_824,
   /** Of processor time, of all its threads. */
   workedMsMax: 120_000,
-  /** By the clock: on a busy machine a reading takes longer, which does not count against its file; one that only waits is ended, too. */
+  /** By the clock: on a busy machine a reading takes longer; one that only waits is ended, too. */
   elapsedMsMax: 240_000,
 };
+
+/** A first reading that takes more leaves its turn to the files of others: the file is read by the process for slow ones. */
+export const FIRST_READING_CEILINGS = { ...READER_CEILINGS, workedMsMax: 10_000, elapsedMsMax: 30_000 };
+
+/** How often a reading looks whether its document is still to be read. */
+export const READING_CHECK_MS = 1000;
 
 /** A file is fetched within this time, and a store that sends nothing for so long is not waited for any more. */
 export const FETCH_MS_MAX = 120_000;
 export const FETCH_STALL_MS_MAX = 15_000;
 
-/** What the service waits for an answer of a reader: the time of a reading beside other work, and that of fetching the file before it. */
+/** What the service waits for an answer of a reader: the time of a reading beside other work, with that of its start. */
 export const READER_ANSWER_MS_MAX = 480_000;
 
-/** Lifetime of the URL by which a reader fetches its file: it begins at once, and clocks may differ. */
+/** Lifetime of the URL by which a file is fetched for its reader: that begins at once, and clocks may differ. */
 export const READ_URL_SECONDS = 900;
 
 /** After this time the job of a process that died is given to another; it is renewed while the job runs. */
@@ -36,7 +42,7 @@ export const READING_LEASE_MS = 10_000;
 export const READING_POLL_MS = 5000;
 export const EARLIER_READING_POLL_MS = 60_000;
 
-/** How often a reading is begun whose process did not survive it; then the document has failed. */
+/** How often a reading is begun whose process ended for no known cause; then the document has failed. */
 export const READING_ATTEMPTS_MAX = 3;
 
 /** Between attempts to note, at a database that is away, that a file was not to blame. */
@@ -50,8 +56,12 @@ export const READER_RETAINED_BYTES_MAX = 402_653_184;
 /** Bytes that the parts of an archive (an office document) inflate to, all together. */
 export const INFLATED_BYTES_MAX = 268_435_456;
 
-/** Open elements of HTML and XML: where so many are left open, looking for the one that ends takes too long. */
+/** Open elements of HTML and XML: beyond, a file is refused. Attributes of an element beyond theirs are left out. */
 export const ELEMENTS_OPEN_MAX = 5000;
+export const ELEMENT_ATTRIBUTES_MAX = 1000;
+
+/** Cells of a row of a table: more than programs allow are left out. */
+export const ROW_CELLS_MAX = 16_384;
 
 /** Parts of an archive, and levels of mails in mails. */
 export const ARCHIVE_ENTRIES_MAX = 20_000;

@@ -1,6 +1,6 @@
 // The text of a document, and its structure, as a format's reader states it part by part.
 
-import { HEADING_LENGTH_MAX, TEXT_LENGTH_MAX } from './limits.ts';
+import { HEADING_LENGTH_MAX, ROW_CELLS_MAX, TEXT_LENGTH_MAX } from './limits.ts';
 
 /**
  * A part of the text with one role. `lines` (of code, tables and the like) are kept apart as lines, everything else as
@@ -34,8 +34,8 @@ const LINE = '\n';
 
 const JOINT = ' › ';
 
-/** Parts of the text after which it is asked whether reading takes too long. */
-const PARTS_BETWEEN = 16;
+/** Calls after which it is asked whether reading takes too long. */
+const CALLS_BETWEEN = 16;
 
 /** `takesLong` says whether reading has taken so long that the rest of the file is left out. */
 export function createOutline({ takesLong = () => false }: { takesLong?: () => boolean } = {}) {
@@ -43,7 +43,7 @@ export function createOutline({ takesLong = () => false }: { takesLong?: () => b
   const texts: string[] = [];
   const markdowns: string[] = [];
   let length = 0;
-  let parts = 0;
+  let calls = 0;
   let headings: { level: number; text: string }[] = [];
   let path: string | null = null;
   let page: number | null = null;
@@ -51,9 +51,18 @@ export function createOutline({ takesLong = () => false }: { takesLong?: () => b
   /** What the last block was, where the next one of the same kind follows in the next line. */
   let running: 'row' | 'item' | undefined;
 
+  function checkTime(): void {
+    if (takesLong()) throw new TextFull('reading the file takes too long');
+  }
+
+  /** Each call counts, also one that adds nothing. */
+  function count(): void {
+    if (++calls % CALLS_BETWEEN === 0) checkTime();
+  }
+
   function add(role: Block['role'], { text, markdown }: Content, kind?: 'row' | 'item'): void {
+    count();
     if (text.trim() === '') return;
-    if (++parts % PARTS_BETWEEN === 0 && takesLong()) throw new TextFull('reading the file takes too long');
     const joint = length === 0 ? '' : kind !== undefined && running === kind ? LINE : PARAGRAPH;
     running = kind;
     const room = TEXT_LENGTH_MAX - length - joint.length;
@@ -73,7 +82,8 @@ export function createOutline({ takesLong = () => false }: { takesLong?: () => b
     heading(level: number, given: string): void {
       const text = toLine(given);
       if (text === '') return;
-      headings = [...headings.filter((above) => above.level < level), { level, text }];
+      const above = headings.filter((each) => each.level < level);
+      headings = [...above, { level, text: text.slice(0, HEADING_LENGTH_MAX + 1) }];
       path = toPath(headings.map((each) => each.text));
       add('heading', { text, markdown: `${'#'.repeat(Math.min(6, level))} ${text}` });
     },
@@ -93,13 +103,24 @@ export function createOutline({ takesLong = () => false }: { takesLong?: () => b
     },
     /** A row of a table; the first one is its header. */
     row(given: readonly string[]): void {
-      const cells = given.map(toLine);
+      const cells: string[] = [];
+      let room = TEXT_LENGTH_MAX;
+      for (let index = 0; index < given.length && cells.length < ROW_CELLS_MAX && room >= 0; index++) {
+        const cell = toLine(given[index] ?? '');
+        cells.push(cell);
+        room -= cell.length;
+      }
       while (cells.length > 0 && cells.at(-1) === '') cells.pop();
-      if (cells.length === 0) return;
+      if (cells.length === 0) {
+        count();
+        return;
+      }
       const line = `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
       const markdown = running === 'row' ? line : `${line}\n|${' --- |'.repeat(cells.length)}`;
       add('lines', { text: cells.join('\t'), markdown }, 'row');
     },
+    /** Throws where reading takes too long; each part of the text looks now and then, too. */
+    checkTime,
     /** Ends a list or a table: another one may follow. */
     interrupt(): void {
       running = undefined;
@@ -112,6 +133,7 @@ export function createOutline({ takesLong = () => false }: { takesLong?: () => b
     },
     /** The next page, slide or sheet begins. */
     page(): void {
+      count();
       pages += 1;
       page = pages;
       running = undefined;
@@ -136,7 +158,8 @@ const clean = (text: string): string =>
     .toWellFormed();
 
 /** The same in one line. */
-export const toLine = (text: string): string => clean(text).replaceAll(/\s+/g, ' ').trim();
+export const toLine = (text: string): string =>
+  text === '' ? '' : clean(text).replaceAll(/\s+/g, ' ').trim();
 
 function toPath(names: readonly string[]): string | null {
   if (names.length === 0) return null;

@@ -26,6 +26,8 @@ type Unit = { start: number; end: number; tokens: number; block: Block };
 /** So large that a passage which has no room for one more is never smaller than PASSAGE_TOKENS_MIN. */
 const UNIT_TOKENS_MAX = PASSAGE_TOKENS_MAX - PASSAGE_TOKENS_MIN;
 const UNIT_LENGTH_MAX = PASSAGE_LENGTH_MAX / 2;
+/** Shorter blocks, as items of a long list, are one unit: a segmenter for each of a million would take a gigabyte. */
+const SENTENCES_LENGTH_MIN = 40;
 
 /** The passages of a text, in its order. Every character of the text that is not blank is in one of them at least. */
 export function* splitPassages(
@@ -120,6 +122,10 @@ function* linesOf(text: string, { start, end }: Block): Generator<Range> {
 }
 
 function* sentencesOf(text: string, { start, end }: Block, segmenter: Intl.Segmenter): Generator<Range> {
+  if (end - start < SENTENCES_LENGTH_MIN) {
+    yield [start, end];
+    return;
+  }
   for (const { index, segment } of segmenter.segment(text.slice(start, end)))
     yield [start + index, start + index + segment.length];
 }

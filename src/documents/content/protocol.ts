@@ -3,9 +3,9 @@
 import type { PassageWords } from '../retrieval/word-store.ts';
 import type { Passage } from './passages.ts';
 
-/** A file at a URL, or a text that a person has given. */
+/** A file at a URL, which the service fetches, or a text that a person has given. */
 export type ReadRequest = {
-  source: { url: string } | { text: string; format: 'text' | 'markdown' };
+  source: { url: string } | GivenSource;
   name: string;
   contentType: string;
   /** The text's language as a person has given it. */
@@ -13,9 +13,20 @@ export type ReadRequest = {
   bytesMax: number;
 };
 
+export type GivenSource = { text: string; format: TextFormat };
+
 export type ReaderCeilings = Record<'memoryBytesMax' | 'workedMsMax' | 'elapsedMsMax', number>;
 
-export type ToReader = { read: ReadRequest; ceilings: ReaderCeilings } | 'next';
+export type ToReader =
+  /** A part of the file that is to be read next; the first one replaces what was sent before. */
+  | { part: Uint8Array; isFirst: boolean }
+  /** Without a given text it is the file that was sent. */
+  | {
+      read: Pick<ReadRequest, 'name' | 'contentType' | 'language'>;
+      given?: GivenSource;
+      ceilings: ReaderCeilings;
+    }
+  | 'next';
 
 /** The result of a reading. `reason` is set where only a part of the text is kept. Lengths are in characters. */
 export type Reading = {
@@ -38,13 +49,26 @@ export type Chunk =
 export type TextFormat = 'text' | 'markdown';
 
 export type FromReader =
+  /** Sent once, at the start. */
+  | { confinement: Confinement }
+  /** The part of the file has come. */
+  | { taken: true }
   | { reading: Reading }
   /** The file has no text that can be read. */
   | { unreadable: { state: 'unsupported' | 'failed'; reason: string } }
-  /** The object store does not answer. */
-  | { unavailable: string }
   /** Undefined after the last one. */
   | { chunk: Chunk | undefined };
+
+/** What the platform lets a reader be without. */
+export type Confinement = {
+  /** It has no network. */
+  offline: boolean;
+  /** It has the rights of the user `nobody` instead of those of the service. */
+  nobody: boolean;
+};
+
+/** The last argument of a reader that was started without network. */
+export const OFFLINE = 'offline';
 
 /** What a reader's watchdog writes to standard output before it ends its process. */
 export const LAST_WORDS = {

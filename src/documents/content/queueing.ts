@@ -3,9 +3,13 @@
 import type { Sql } from '../../infra/postgres/client.ts';
 import { enqueue } from '../../infra/postgres/job-queue.ts';
 
-/** The queue kinds of documents that are to be read: new ones, and those that were there before; payload `{ document, workspace }`. */
+/**
+ * The queue kinds of documents that are to be read: new ones, those that were there before, and those of both whose first reading
+ * took long; payload `{ document, workspace }`.
+ */
 export const READING = 'documents.read-content';
 export const EARLIER_READING = 'documents.read-earlier-content';
+export const SLOW_READING = 'documents.read-slow-content';
 
 /** Rows for new documents; to be put into the statement that inserts them as `inserted`, of which `fresh` ones are new. */
 export const contentsOfInserted = (sql: Sql, reading: 'on' | 'off') =>

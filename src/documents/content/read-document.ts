@@ -9,17 +9,25 @@ import type { JobOutcome } from '../../infra/postgres/job-worker.ts';
 import type { ObjectStore } from '../../infra/s3/client.ts';
 import { contentTypeOf } from '../objects.ts';
 import { kindOf } from './formats/kinds.ts';
-import { READ_URL_SECONDS, READING_ATTEMPTS_MAX, TAKE_BACK_PAUSE_MS } from './limits.ts';
+import { READ_URL_SECONDS, READING_ATTEMPTS_MAX, READING_CHECK_MS, TAKE_BACK_PAUSE_MS } from './limits.ts';
 import type { ReadRequest } from './protocol.ts';
-import { type Reader, ReaderDied, ReaderEnded } from './reader-process.ts';
+import { type Reader, ReaderDied, ReaderEnded, ReaderLate, type ReadOutcome } from './reader-process.ts';
 import type { ContentStore, Ending, ToRead } from './store.ts';
 
+/** The document was purged or switched off, or is to be read anew: nobody waits for the reading. */
+class Unwanted extends Error {}
+
 export type ReadDocumentDeps = {
-  store: Pick<ContentStore, 'begin' | 'takeBack' | 'noteFailure' | 'leaveUnread' | 'keep'>;
+  store: Pick<
+    ContentStore,
+    'begin' | 'takeBack' | 'noteFailure' | 'leaveUnread' | 'keep' | 'postpone' | 'isWanted'
+  >;
   objects: Pick<ObjectStore, 'readUrl'>;
   reader: Reader;
   /** One permit: a process reads one file at a time. */
   turns: Semaphore;
+  /** Called when a file that took too long was left to the process for slow ones. Absent: it has failed then. */
+  postponed?: () => void;
   bytesMax: number;
   log: Logger;
   /** Aborts at the end of the service. */
@@ -45,9 +53,10 @@ export function createReadDocument(deps: ReadDocumentDeps) {
       await store.keep(document, known);
       return 'done';
     }
+    using wanted = watch(document);
     try {
-      // 3. The file is read in a process of its own.
-      return await reader.read(toRequest(document), async (outcome) => {
+      // 3. The file is read in a process of its own, for as long as the document is to be read.
+      const keep = async (outcome: ReadOutcome): Promise<JobOutcome> => {
         if ('unavailable' in outcome) {
           await takeBack(document, outcome.unavailable);
           return { retry: outcome.unavailable };
@@ -61,28 +70,50 @@ export function createReadDocument(deps: ReadDocumentDeps) {
         const { memory: _, ...reading } = outcome.reading;
         await store.keep(document, reading, outcome.chunks);
         return 'done';
-      });
+      };
+      return await reader.read(toRequest(document), keep, wanted.signal);
     } catch (error) {
       return failed(document, error);
     }
   }
 
-  /** Only failures that the file has caused are counted; all others are tried again until they succeed. */
+  /** Looks now and then whether the reading is still wanted; the signal aborts when it is not. */
+  function watch(document: ToRead): Disposable & { signal: AbortSignal } {
+    const unwanted = new AbortController();
+    const timer = setInterval(async () => {
+      const isWanted = await store.isWanted(document).catch(() => true);
+      if (!isWanted) unwanted.abort(new Unwanted());
+    }, READING_CHECK_MS);
+    return { signal: unwanted.signal, [Symbol.dispose]: () => clearInterval(timer) };
+  }
+
+  /** Only failures that the file may have caused are counted; all others are tried again until they succeed. */
   async function failed(document: ToRead, error: unknown): Promise<JobOutcome> {
+    if (error instanceof Unwanted) {
+      log.info({ document: document.id }, 'a reading has ended: the document is gone, or is to be read anew');
+      return 'done';
+    }
     if (!(error instanceof ReaderDied)) {
       const ended = error instanceof ReaderEnded ? 'the service ended while the file was read' : undefined;
       await takeBack(document, ended ?? 'the service could not keep the text');
       if (ended !== undefined) return { retry: ended };
       throw error;
     }
+    const isLate = error instanceof ReaderLate;
+    if (isLate && deps.postponed !== undefined) {
+      await store.postpone(document);
+      deps.postponed();
+      return 'done';
+    }
     const reason = error.message;
     log.warn({ document: document.id, attempt: document.attempts, reason }, 'a document could not be read');
-    if (document.attempts < READING_ATTEMPTS_MAX) {
-      await store.noteFailure(document, reason);
-      return { retry: reason };
+    // What took too long takes as long again. Memory may have been that of other files, too.
+    if (isLate || document.attempts >= READING_ATTEMPTS_MAX) {
+      await store.keep(document, { state: 'failed', reason });
+      return 'done';
     }
-    await store.keep(document, { state: 'failed', reason });
-    return 'done';
+    await store.noteFailure(document, reason);
+    return { retry: reason };
   }
 
   /** Waits for a database that is away: nothing else is read meanwhile, and an outage is not the file's fault. */

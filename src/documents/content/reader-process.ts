@@ -3,6 +3,7 @@
 
 import type { Subprocess } from 'bun';
 import { within } from '../../core/wait.ts';
+import { fetchFile, StoreUnavailable } from './fetch-file.ts';
 import {
   READER_ANSWER_MS_MAX,
   READER_CEILINGS,
@@ -10,17 +11,33 @@ import {
   READER_IDLE_MS,
   READER_RETAINED_BYTES_MAX,
 } from './limits.ts';
-import type { Chunk, FromReader, ReaderCeilings, Reading, ReadRequest, ToReader } from './protocol.ts';
+import {
+  type Chunk,
+  type Confinement,
+  type FromReader,
+  LAST_WORDS,
+  type ReaderCeilings,
+  type Reading,
+  type ReadRequest,
+  type ToReader,
+} from './protocol.ts';
+import { readerCommand } from './start-reader.ts';
+import { Unreadable } from './unreadable.ts';
 
 /** The process ended while it read: by its watchdog, by the system, or by a fault of its own. */
 export class ReaderDied extends Error {}
+
+/** The file took longer than it may, as it would again. */
+export class ReaderLate extends ReaderDied {}
 
 /** The service has ended the process: the file is not to blame. */
 export class ReaderEnded extends Error {}
 
 export type ReadOutcome =
   | { reading: Reading; chunks: AsyncGenerator<Chunk> }
-  | Extract<FromReader, { unreadable: unknown } | { unavailable: unknown }>;
+  | Extract<FromReader, { unreadable: unknown }>
+  /** The object store does not answer. */
+  | { unavailable: string };
 
 export type Reader = ReturnType<typeof createReader>;
 
@@ -32,26 +49,37 @@ type Running = {
   waiting: PromiseWithResolvers<FromReader> | undefined;
   /** Why it has ended; undefined while it runs. */
   death: Promise<Error> | undefined;
+  /** Aborts when it has ended. */
+  exit: AbortController;
 };
 
-/** `environment` is all that the process gets: no credentials. A file that takes it beyond one of the ceilings ends it. */
+/**
+ * `environment` is all that the process gets: no credentials. A file that takes it beyond one of the ceilings ends it. `started`
+ * is told what each process could be kept from.
+ */
 export function createReader({
   environment,
   ceilings = READER_CEILINGS,
+  started: onStarted = () => undefined,
 }: {
   environment: Record<string, string | undefined>;
   ceilings?: ReaderCeilings;
+  started?: (confinement: Confinement) => void;
 }) {
   let running: Running | undefined;
   let idle: ReturnType<typeof setTimeout> | undefined;
   let ended = false;
 
   function start(): Running {
-    const child = Bun.spawn([process.execPath, new URL('./reader.ts', import.meta.url).pathname], {
+    const child = Bun.spawn(readerCommand(), {
       stdio: ['ignore', 'pipe', 'inherit'],
       env: environment,
       serialization: 'advanced',
       ipc(message: FromReader) {
+        if ('confinement' in message) {
+          onStarted(message.confinement);
+          return;
+        }
         const waiting = started.waiting;
         started.waiting = undefined;
         waiting?.resolve(message);
@@ -63,6 +91,7 @@ export function createReader({
       memory: 0,
       waiting: undefined,
       death: undefined,
+      exit: new AbortController(),
     };
     void child.exited.then(() => bury(started));
     return started;
@@ -71,13 +100,15 @@ export function createReader({
   async function bury(dead: Running): Promise<void> {
     if (running === dead) running = undefined;
     dead.death = reasonOf(dead);
+    dead.exit.abort();
     dead.waiting?.reject(await dead.death);
   }
 
   async function reasonOf({ process: { stdout, signalCode, exitCode } }: Running): Promise<Error> {
-    const lastWords = await new Response(stdout).text().catch(() => '');
+    const lastWords = (await new Response(stdout).text().catch(() => '')).trim();
     if (ended) return new ReaderEnded();
-    return new ReaderDied(lastWords.trim() || `its reader ended with ${signalCode ?? exitCode}`);
+    if (lastWords === LAST_WORDS.time) return new ReaderLate(lastWords);
+    return new ReaderDied(lastWords || `its reader ended with ${signalCode ?? exitCode}`);
   }
 
   function retire(retired: Running | undefined): void {
@@ -112,27 +143,55 @@ export function createReader({
     }
   }
 
+  /** Sends the file part by part, as the reader takes them: it has no network. */
+  async function sendFile(to: Running, url: string, bytesMax: number): Promise<void> {
+    await ask(to, { part: new Uint8Array(), isFirst: true });
+    for await (const part of fetchFile(url, bytesMax, { signal: to.exit.signal }))
+      await ask(to, { part, isFirst: false });
+  }
+
+  async function begin(asked: Running, request: ReadRequest): Promise<FromReader | { unavailable: string }> {
+    const { source, bytesMax, ...read } = request;
+    if (!('url' in source)) return ask(asked, { read, given: source, ceilings });
+    try {
+      await sendFile(asked, source.url, bytesMax);
+    } catch (error) {
+      if (asked.death !== undefined) throw await asked.death;
+      if (error instanceof StoreUnavailable) return { unavailable: error.message };
+      if (error instanceof Unreadable) return { unreadable: { state: error.state, reason: error.message } };
+      throw error;
+    }
+    return ask(asked, { read, ceilings });
+  }
+
   return {
     /**
      * Reads a file and lets `keep` use the outcome; one file at a time. Rejects with ReaderDied where the file was too
-     * much for its reader, with ReaderEnded where the service ends, and as `keep` does.
+     * much for its reader, with ReaderEnded where the service ends, with the signal's reason, and as `keep` does.
      */
-    async read<T>(request: ReadRequest, keep: (outcome: ReadOutcome) => Promise<T>): Promise<T> {
+    async read<T>(
+      request: ReadRequest,
+      keep: (outcome: ReadOutcome) => Promise<T>,
+      signal?: AbortSignal,
+    ): Promise<T> {
       if (ended) throw new ReaderEnded();
       clearTimeout(idle);
       running ??= start();
       const asked = running;
+      const breakOff = (): void => retire(asked);
+      signal?.addEventListener('abort', breakOff, { once: true });
       try {
-        const answer = await ask(asked, { read: request, ceilings });
-        if ('chunk' in answer) throw new Error('a reader answered out of turn');
-        if (!('reading' in answer)) return await keep(answer);
+        const answer = await begin(asked, request);
+        if ('unavailable' in answer || 'unreadable' in answer) return await keep(answer);
+        if (!('reading' in answer)) throw new Error('a reader answered out of turn');
         asked.memory = answer.reading.memory;
         return await keep({ reading: answer.reading, chunks: readChunks(asked) });
       } catch (error) {
         // What it may still answer is of this file, and would be taken for an answer about the next one.
         retire(asked);
-        throw error;
+        throw signal?.aborted === true ? signal.reason : error;
       } finally {
+        signal?.removeEventListener('abort', breakOff);
         asked.documents += 1;
         const spent = asked.documents >= READER_DOCUMENTS_MAX || asked.memory > READER_RETAINED_BYTES_MAX;
         if (spent) retire(asked);

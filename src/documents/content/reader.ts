@@ -1,9 +1,9 @@
-// The process that reads files: whatever a file does to it, the service goes on. It has no credentials but the URL of the
-// file that it is to read, and the lowest priority but one.
+// The process that reads files: whatever a file does to it, the service goes on. It has no credentials, the lowest priority but
+// one, and, where the platform can do that, no network and the rights of nobody.
 
 import { getPriority, setPriority } from 'node:os';
 import { passageWordsOf } from '../retrieval/segmentation.ts';
-import { fetchFile, StoreUnavailable } from './fetch-file.ts';
+import { dropRights } from './drop-rights.ts';
 import {
   PASSAGES_A_STATEMENT,
   PASSAGES_MAX,
@@ -13,14 +13,14 @@ import {
 } from './limits.ts';
 import { createOutline, TextFull, toLine } from './outline.ts';
 import { countCharacters, type Passage, splitPassages } from './passages.ts';
-import type {
-  Chunk,
-  FromReader,
-  Reading,
-  ReadRequest,
-  TextFormat,
-  ToReader,
-  WatchdogSettings,
+import {
+  type Chunk,
+  type FromReader,
+  OFFLINE,
+  type Reading,
+  type TextFormat,
+  type ToReader,
+  type WatchdogSettings,
 } from './protocol.ts';
 import { Unreadable } from './unreadable.ts';
 
@@ -28,28 +28,42 @@ import { Unreadable } from './unreadable.ts';
 const NICENESS = 15;
 
 setPriority(0, Math.max(getPriority(), NICENESS));
+const nobody = dropRights();
 
 const watchdog = new Worker(new URL('./watchdog.ts', import.meta.url).href);
 const parent = process.ppid;
 
+type Order = Extract<ToReader, { read: unknown }>;
+
+/** What has come of the file that is to be read next. */
+let parts: Uint8Array[] = [];
 let chunks: Iterator<Chunk> = [][Symbol.iterator]();
 
 process.on('message', (message: ToReader) => void answer(message));
 process.on('disconnect', () => process.exit(0));
+say({ confinement: { offline: process.argv.includes(OFFLINE), nobody } });
+
+function say(reply: FromReader): void {
+  process.send?.(reply);
+}
 
 async function answer(message: ToReader): Promise<void> {
-  const say = (reply: FromReader): unknown => process.send?.(reply);
   if (message === 'next') {
     const { value, done } = chunks.next();
     say({ chunk: done === true ? undefined : value });
-    return;
-  }
-  watchdog.postMessage({ ...message.ceilings, parent } satisfies WatchdogSettings);
+  } else if ('part' in message) {
+    if (message.isFirst) parts = [];
+    parts.push(message.part);
+    say({ taken: true });
+  } else await answerRead(message);
+}
+
+async function answerRead(order: Order): Promise<void> {
+  watchdog.postMessage({ ...order.ceilings, parent } satisfies WatchdogSettings);
   try {
-    say({ reading: await read(message.read) });
+    say({ reading: await read(order) });
   } catch (error) {
-    if (error instanceof StoreUnavailable) say({ unavailable: error.message });
-    else if (error instanceof Unreadable)
+    if (error instanceof Unreadable)
       say({ unreadable: { state: error.state, reason: toLine(error.message) } });
     else say({ unreadable: { state: 'failed', reason: `the file cannot be read: ${reasonOf(error)}` } });
   } finally {
@@ -57,10 +71,7 @@ async function answer(message: ToReader): Promise<void> {
   }
 }
 
-async function read(request: ReadRequest): Promise<Reading> {
-  const { source } = request;
-  const input = 'url' in source ? await fetchFile(source.url, request) : source;
-  watchdog.postMessage('read');
+async function read({ read: request, given }: Order): Promise<Reading> {
   // The parsers of the formats are loaded with the first file.
   const [{ readFile, readGiven }, { detectLanguage, toLanguage }] = await Promise.all([
     import('./read-file.ts'),
@@ -76,8 +87,8 @@ async function read(request: ReadRequest): Promise<Reading> {
   let named: string | undefined;
   let reason: string | null = null;
   try {
-    if ('text' in input) readGiven(input, outline);
-    else named = await readFile(input, outline);
+    if (given !== undefined) readGiven(given, outline);
+    else named = await readFile({ ...request, bytes: takeFile() }, outline);
   } catch (error) {
     if (!(error instanceof TextFull)) throw error;
     reason = `${error.message}: the rest is not kept`;
@@ -102,6 +113,17 @@ async function read(request: ReadRequest): Promise<Reading> {
     passages: passages.length,
     memory: process.memoryUsage.rss(),
   };
+}
+
+function takeFile(): Uint8Array {
+  const bytes = new Uint8Array(parts.reduce((length, part) => length + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    bytes.set(part, at);
+    at += part.length;
+  }
+  parts = [];
+  return bytes;
 }
 
 function* chunksOf(read: { text: string; markdown: string; passages: readonly Passage[] }): Generator<Chunk> {

@@ -7,8 +7,9 @@ import type { Viewer } from '../policy.ts';
 import { createWordStore, type WordStore } from '../retrieval/word-store.ts';
 import { createConditions } from '../rows.ts';
 import { passagesReplaced } from '../vectors/store.ts';
+import { keepChunk } from './keep-chunk.ts';
 import type { Chunk, Reading, TextFormat } from './protocol.ts';
-import { EARLIER_READING, enqueueReadings, READING } from './queueing.ts';
+import { EARLIER_READING, enqueueReadings, READING, SLOW_READING } from './queueing.ts';
 
 export type ContentState = 'pending' | 'ready' | 'empty' | 'unsupported' | 'failed' | 'off';
 
@@ -104,6 +105,23 @@ export function createContentStore(sql: Sql, words: WordStore = createWordStore(
         WHERE document_id = ${id} AND revision = ${revision} AND state = 'pending'`;
     },
 
+    /** Leaves a reading that takes long to the process for slow files; the attempt does not count. */
+    async postpone({ id, revision, attempts }: ToRead): Promise<void> {
+      await sql`
+        WITH asked AS (
+          UPDATE document_contents SET attempts = least(attempts, ${attempts}::integer - 1)
+          WHERE document_id = ${id} AND revision = ${revision} AND state = 'pending'
+          RETURNING document_id, workspace_id)
+        ${enqueueReadings(sql, SLOW_READING, sql`asked`)}`;
+    },
+
+    /** Whether the reading that began with this revision is still to be kept. */
+    async isWanted({ id, revision }: Turn): Promise<boolean> {
+      const rows = await sql`
+        SELECT FROM document_contents WHERE document_id = ${id} AND revision = ${revision} AND state = 'pending'`;
+      return rows.length > 0;
+    },
+
     /** Notes why an attempt failed that is made again. */
     async noteFailure({ id, revision }: Turn, reason: string): Promise<void> {
       await sql`
@@ -140,7 +158,7 @@ export function createContentStore(sql: Sql, words: WordStore = createWordStore(
           RETURNING workspace_id AS "workspaceId"`;
         if (row === undefined) return;
         await clear(tx, id, { ...row, passages });
-        for await (const chunk of chunks ?? []) await insertChunk(tx, words, { id, ...row, language }, chunk);
+        for await (const chunk of chunks ?? []) await keepChunk(tx, words, { id, ...row, language }, chunk);
       });
     },
 
@@ -213,34 +231,4 @@ export function createContentStore(sql: Sql, words: WordStore = createWordStore(
       return { queued: row.queued, next: more ? (next ?? undefined) : undefined };
     },
   };
-}
-
-async function insertChunk(
-  tx: Transaction,
-  words: WordStore,
-  document: { id: string; workspaceId: string; language: string | null },
-  chunk: Chunk,
-): Promise<void> {
-  const { id, workspaceId } = document;
-  if (chunk.kind === 'text') {
-    await tx`
-      INSERT INTO document_content_parts (document_id, format, part, text)
-      VALUES (${id}, ${chunk.format}, ${chunk.part}, ${chunk.text})`;
-    return;
-  }
-  const { passages, from } = chunk;
-  const { lengths, vectors } = await words.toRows(tx, document, chunk.words);
-  await tx`
-    WITH rows AS (
-      SELECT ${from}::integer + no::integer - 1 AS passage, page, heading, text, starts_at, ends_at, length, vector
-      FROM unnest(${passages.map(({ page }) => page)}::integer[], ${passages.map(({ heading }) => heading)}::text[],
-        ${passages.map(({ text }) => text)}::text[], ${passages.map(({ start }) => start)}::integer[],
-        ${passages.map(({ end }) => end)}::integer[], ${lengths}::integer[], ${vectors}::text[])
-        WITH ORDINALITY AS rows (page, heading, text, starts_at, ends_at, length, vector, no)),
-    kept AS (
-      INSERT INTO document_passages (document_id, workspace_id, passage, page, heading, text, starts_at, ends_at)
-      SELECT ${id}, ${workspaceId}, passage, page, heading, text, starts_at, ends_at FROM rows
-      RETURNING id, passage)
-    INSERT INTO document_passage_words (passage_id, document_id, workspace_id, length, words)
-    SELECT id, ${id}, ${workspaceId}, length, vector::tsvector FROM kept JOIN rows USING (passage)`;
 }

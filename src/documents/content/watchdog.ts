@@ -18,12 +18,12 @@ const workedMs = (): number => {
   return (user + system) / 1000;
 };
 
-self.onmessage = ({ data }: MessageEvent<WatchdogSettings | 'read' | 'rest'>) => {
+self.onmessage = ({ data }: MessageEvent<WatchdogSettings | 'rest'>) => {
   if (data === 'rest') deadline = { workedMs: Number.POSITIVE_INFINITY, at: Number.POSITIVE_INFINITY };
-  else if (data === 'read') {
-    const { workedMsMax = 0, elapsedMsMax = 0 } = settings ?? {};
-    deadline = { workedMs: workedMs() + workedMsMax, at: performance.now() + elapsedMsMax };
-  } else settings = data;
+  else {
+    settings = data;
+    deadline = { workedMs: workedMs() + data.workedMsMax, at: performance.now() + data.elapsedMsMax };
+  }
 };
 
 setInterval(() => {

@@ -4,7 +4,7 @@ import { expect, test } from 'bun:test';
 import { createReader, ReaderDied } from '../../../src/documents/content/reader-process.ts';
 import { isAlive } from '../../../src/embedded/postgres/processes.ts';
 import { eventually } from '../../support/child.ts';
-import { bombPdf, slowHtml } from '../../support/files.ts';
+import { bombPdf, slowPdf } from '../../support/files.ts';
 
 const NONE = Number.MAX_SAFE_INTEGER;
 const UNLIMITED = { memoryBytesMax: NONE, workedMsMax: NONE, elapsedMsMax: NONE };
@@ -20,13 +20,13 @@ const CEILINGS = [
   {
     ceiling: 'of processor time',
     ceilings: { ...UNLIMITED, workedMsMax: 1000 },
-    file: { name: 'slow.html', content: () => slowHtml(1_500_000) },
+    file: { name: 'slow.pdf', content: () => slowPdf(5000) },
     reason: 'the file takes too long to be read',
   },
   {
     ceiling: 'of time by the clock',
     ceilings: { ...UNLIMITED, elapsedMsMax: 1000 },
-    file: { name: 'slow.html', content: () => slowHtml(1_500_000) },
+    file: { name: 'slow.pdf', content: () => slowPdf(5000) },
     reason: 'the file takes too long to be read',
   },
 ];

@@ -31,13 +31,11 @@ const server = Bun.serve({
 });
 afterAll(() => server.stop(true));
 
-const ask = (path: string, stallMsMax = 60_000) => {
+const ask = async (path: string, stallMsMax = 60_000): Promise<string> => {
   sent = 0;
-  return fetchFile(
-    new URL(path, server.url).href,
-    { name: 'a.txt', contentType: '', bytesMax: 1_000_000 },
-    { stallMsMax },
-  );
+  const url = new URL(path, server.url).href;
+  const parts = await Array.fromAsync(fetchFile(url, 1_000_000, { stallMsMax }));
+  return Buffer.concat(parts).toString();
 };
 const failureOf = (path: string, stallMsMax?: number): Promise<Error> =>
   ask(path, stallMsMax).then(
@@ -68,5 +66,14 @@ test('a refusal of the store is named by its status', async () => {
 });
 
 test('a file is fetched whole', async () => {
-  expect(Buffer.from((await ask('/file')).bytes).toString()).toBe('whole');
+  expect(await ask('/file')).toBe('whole');
+});
+
+test('a reader that takes its time with a part is no store that stalls', async () => {
+  const parts: string[] = [];
+  for await (const part of fetchFile(server.url.href, 1_000_000, { stallMsMax: 50 })) {
+    await Bun.sleep(150);
+    parts.push(Buffer.from(part).toString());
+  }
+  expect(parts.join('')).toBe('whole');
 });

@@ -9,7 +9,7 @@ import { createOutline, TextFull } from '../../../src/documents/content/outline.
 import { createReader, ReaderDied, type ReadOutcome } from '../../../src/documents/content/reader-process.ts';
 import { isAlive } from '../../../src/embedded/postgres/processes.ts';
 import { eventually, freePort } from '../../support/child.ts';
-import { docx, nestedMail, pdf, slowHtml, xlsx, zip } from '../../support/files.ts';
+import { docx, nestedMail, pdf, slowPdf, xlsx, zip } from '../../support/files.ts';
 
 const files = new Map<string, Uint8Array<ArrayBuffer> | string>();
 const server = Bun.serve({
@@ -288,13 +288,13 @@ const ENDS_WITHIN_MS = 10_000;
 test.skipIf(process.platform !== 'linux')(
   'a reader ends with its service, also where a file keeps it busy',
   async () => {
-    files.set('busy.html', slowHtml(8_000_000));
+    files.set('busy.pdf', slowPdf(20_000));
     const module = join(import.meta.dir, '../../../src/documents/content/reader-process.ts');
     const service = `
     import { createReader } from ${JSON.stringify(module)};
     const reader = createReader({ environment: { PATH: process.env.PATH } });
-    const source = { url: ${JSON.stringify(`${server.url.href}busy.html`)} };
-    const request = { source, name: 'busy.html', contentType: '', language: null, bytesMax: 1e9 };
+    const source = { url: ${JSON.stringify(`${server.url.href}busy.pdf`)} };
+    const request = { source, name: 'busy.pdf', contentType: '', language: null, bytesMax: 1e9 };
     void reader.read(request, async () => undefined);
     console.log(reader.pid());
     await new Promise(() => setInterval(() => undefined, 1000));`;
@@ -304,6 +304,6 @@ test.skipIf(process.platform !== 'linux')(
     await eventually('the reader to be busy', () => workedFor(pid) > BUSY_FOR);
     child.kill('SIGKILL');
     await eventually('the reader to end', () => !isAlive(pid), ENDS_WITHIN_MS);
-    files.delete('busy.html');
+    files.delete('busy.pdf');
   },
 );

@@ -1,8 +1,7 @@
 // HTML: the text that a browser shows, in its structure. Nothing of it is run or fetched.
 
-import { Parser } from 'htmlparser2';
 import type { Outline } from '../outline.ts';
-import { createNesting } from './nesting.ts';
+import { parseMarkup } from './markup.ts';
 
 const namesOf = (names: string): ReadonlySet<string> => new Set(names.split(' '));
 
@@ -72,23 +71,17 @@ export function readHtml(html: string, outline: Outline): string | undefined {
     else if (headingOf(name) !== undefined) heading = 0;
   };
 
-  const nesting = createNesting();
-  const parser = new Parser({
-    onopentag(name, attributes) {
-      nesting.open();
-      if (name === 'html') language = attributes['lang'];
+  parseMarkup(html, 'html', {
+    open(name, attributes) {
+      if (name === 'html') language ??= attributes['lang'];
       open(name);
     },
-    onclosetag(name) {
-      nesting.close();
-      close(name);
-    },
-    ontext(data) {
+    close,
+    text(data) {
       if (hidden > 0) return;
       text += preformatted > 0 ? data : data.replaceAll(/\s+/g, ' ');
     },
   });
-  parser.end(html);
   flush();
   return language;
 }

@@ -5,7 +5,7 @@ import { JsonMistake } from '../../../core/json-parser.ts';
 import type { Outline } from '../outline.ts';
 import { readPlainText } from './plain.ts';
 
-const LIMITS = { nestingMax: 200, valuesMax: 4_000_000, anyNumber: true };
+const LIMITS = { nestingMax: 200, valuesMax: 4_000_000, linesMax: 1_000_000, anyNumber: true };
 /** Lines that are stated at once, and their length: each repeats its path, which may be long. */
 const LINES_A_BLOCK = 1000;
 const BLOCK_LENGTH = 65_536;
@@ -22,12 +22,13 @@ export async function readJson(text: string, outline: Outline): Promise<void> {
     lines = [];
     length = 0;
   };
+  const write = (line: string): void => {
+    lines.push(line);
+    length += line.length;
+    if (lines.length >= LINES_A_BLOCK || length >= BLOCK_LENGTH) flush();
+  };
   for (const value of values) {
-    for (const line of linesOf(value, '')) {
-      lines.push(line);
-      length += line.length;
-      if (lines.length >= LINES_A_BLOCK || length >= BLOCK_LENGTH) flush();
-    }
+    writeLines(value, '', write);
     if (values.length > 1) flush();
   }
   flush();
@@ -39,8 +40,8 @@ async function valuesOf(text: string): Promise<unknown[] | undefined> {
   } catch (error) {
     if (!(error instanceof JsonMistake)) throw error;
   }
-  const lines = text.split('\n').filter((line) => line.trim() !== '');
-  if (lines.length < 2) return undefined;
+  const lines = text.split('\n', LIMITS.linesMax + 1).filter((line) => line.trim() !== '');
+  if (lines.length < 2 || lines.length > LIMITS.linesMax) return undefined;
   const values: unknown[] = [];
   try {
     for (const line of lines) values.push(await parseJsonWithin(line, LIMITS));
@@ -51,15 +52,17 @@ async function valuesOf(text: string): Promise<unknown[] | undefined> {
   return values;
 }
 
-function* linesOf(value: unknown, path: string): Generator<string> {
-  if (isRawNumber(value)) yield `${path}: ${value.rawJSON}`;
+/** Recursion is as deep as values are nested. */
+function writeLines(value: unknown, path: string, write: (line: string) => void): void {
+  if (isRawNumber(value)) write(`${path}: ${value.rawJSON}`);
   else if (Array.isArray(value)) {
-    if (value.every((item) => typeof item !== 'object' || item === null)) yield label(path, value.join(', '));
-    else for (const [index, item] of value.entries()) yield* linesOf(item, `${path}[${index}]`);
+    if (value.every((item) => typeof item !== 'object' || item === null))
+      write(label(path, value.join(', ')));
+    else for (const [index, item] of value.entries()) writeLines(item, `${path}[${index}]`, write);
   } else if (typeof value === 'object' && value !== null) {
     for (const [name, member] of Object.entries(value))
-      yield* linesOf(member, path === '' ? name : `${path}.${name}`);
-  } else yield label(path, String(value));
+      writeLines(member, path === '' ? name : `${path}.${name}`, write);
+  } else write(label(path, String(value)));
 }
 
 const label = (path: string, text: string): string =>

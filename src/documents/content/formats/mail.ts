@@ -15,15 +15,38 @@ export async function readMail(bytes: Uint8Array, outline: Outline, readFile: Re
   await readOne(bytes, { outline, readFile, depth: 1 });
 }
 
+/** The texts of one part of a mail, in one or both of the forms. */
+type Texts = { plain: string[]; html: string[] };
+
+/**
+ * Collects the texts of a mail's parts. The parser itself would make plain text of each page of HTML, by patterns whose time can
+ * grow with the square of its length; these methods of it are in the place of that.
+ */
+class MailParser extends PostalMime {
+  readonly texts = new Map<object, Texts>();
+
+  addTextEntry(part: object, form: keyof Texts, { value }: { value: unknown }): void {
+    if (typeof value !== 'string') return;
+    this.texts.getOrInsertComputed(part, () => ({ plain: [], html: [] }))[form].push(value);
+  }
+
+  renderTextContent(): void {
+    // The texts are read one by one.
+  }
+}
+
 type Context = { outline: Outline; readFile: ReadAttachment; depth: number };
 
 async function readOne(bytes: Uint8Array, context: Context): Promise<void> {
   const { outline, depth } = context;
-  const mail = await PostalMime.parse(bytes, { rfc822Attachments: true, forceRfc822Attachments: true });
+  const parser = new MailParser({ rfc822Attachments: true, forceRfc822Attachments: true });
+  const mail = await parser.parse(bytes);
   outline.heading(Math.min(6, depth), mail.subject?.trim() || 'Mail');
   outline.lines(headersOf(mail).join('\n'), { fenced: false });
-  if (mail.text !== undefined && mail.text.trim() !== '') readPlainText(mail.text, outline);
-  else if (mail.html !== undefined) readHtml(mail.html, outline);
+  for (const { plain, html } of parser.texts.values()) {
+    if (plain.some((text) => text.trim() !== '')) readPlainText(plain.join('\n'), outline);
+    else for (const page of html) readHtml(page, outline);
+  }
   for (const attachment of mail.attachments) await readAttachment(attachment, context);
 }
 
@@ -32,6 +55,7 @@ async function readAttachment(
   context: Context,
 ): Promise<void> {
   const { outline, depth, readFile } = context;
+  outline.checkTime();
   const bytes = typeof content === 'string' ? new TextEncoder().encode(content) : new Uint8Array(content);
   const file = { bytes, name: filename ?? '', contentType: mimeType };
   const isMail = mimeType === 'message/rfc822' || kindOf(file) === 'mail';

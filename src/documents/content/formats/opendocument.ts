@@ -1,6 +1,7 @@
 // OpenDocument (ISO/IEC 26300) text documents, spreadsheets and presentations: one vocabulary for the three.
 
-import type { Outline } from '../outline.ts';
+import { ROW_CELLS_MAX } from '../limits.ts';
+import { type Outline, toLine } from '../outline.ts';
 import { isBroken, Unreadable } from '../unreadable.ts';
 import { namesColumns } from './table.ts';
 import { type Attributes, parseXml } from './xml.ts';
@@ -106,7 +107,9 @@ function createHandlers(outline: Outline) {
     list: () => lists--,
     frame: () => (isTitle = false),
     'table-cell': () => {
-      for (let time = 0; time < repeats; time++) row?.push(cell);
+      const text = toLine(cell);
+      for (let time = 0; row !== undefined && time < repeats && row.length < ROW_CELLS_MAX; time++)
+        row.push(text);
     },
     'table-row': endRow,
     'note-body': () => ({ text, level } = around.pop() ?? { text, level }),

@@ -10,6 +10,8 @@ const FULL_SHARE = 0.65;
 const FULL_LINES_SHARE = 0.7;
 /** Sizes of the text by which a line may begin beside its column: paragraphs are indented. */
 const INDENT_MAX = 2;
+/** Columns of prose on a page: a line with more is a row of a table. */
+const COLUMNS_MAX = 12;
 
 /** The lines with those of columns that stand side by side one after the other; rows of tables stay. */
 export function withoutColumns(lines: readonly Line[]): Line[] {
@@ -27,7 +29,8 @@ export function withoutColumns(lines: readonly Line[]): Line[] {
 /** The columns that begin with a line, none where it has one alone; and how many lines are theirs. */
 function columnsFrom(lines: readonly Line[], from: number): { rows: number; columns: Line[][] } {
   const first = lines[from];
-  if (first === undefined || first.cells.length < 2) return { rows: 1, columns: [] };
+  if (first === undefined || first.cells.length < 2 || first.cells.length > COLUMNS_MAX)
+    return { rows: 1, columns: [] };
   const columns: Line[][] = first.cells.map(() => []);
   let [rows, whole] = [0, 0];
   for (let line = lines[from]; line !== undefined; line = lines[from + rows]) {

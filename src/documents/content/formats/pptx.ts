@@ -14,13 +14,13 @@ export function readPptx(archive: Archive, outline: Outline): void {
   const presentation = archive.read(main);
   if (presentation === undefined) throw isBroken('the file has no presentation');
   const related = readRelationships(archive, main);
-  const slides: string[] = [];
+  const slides = new Set<string>();
   parseXml(presentation, {
     open(name, attributes) {
       if (name !== 'sldId') return;
       // It has two attributes called `id`, of which one is that of a relationship.
       const path = Object.values(attributes).flatMap((value) => related.get(value)?.path ?? [])[0];
-      if (path !== undefined) slides.push(path);
+      if (path !== undefined) slides.add(path);
     },
   });
   for (const slide of slides) {

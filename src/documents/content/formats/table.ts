@@ -16,7 +16,7 @@ export function readTable(text: string, outline: Outline): void {
 }
 
 export const namesColumns = (row: readonly string[]): boolean =>
-  row.length > 1 && row.every((cell) => /\p{L}/u.test(cell) && cell.length <= 80);
+  row.length > 1 && row.every((cell) => cell.length <= 80 && /\p{L}/u.test(cell));
 
 /** The separator that the first lines have most often. */
 function separatorOf(text: string): string {

@@ -1,6 +1,7 @@
 // Spreadsheets of Office Open XML (ECMA-376): rows of cells as they show, under the sheet's name and its first row.
 
-import type { Outline } from '../outline.ts';
+import { ROW_CELLS_MAX } from '../limits.ts';
+import { type Outline, toLine } from '../outline.ts';
 import { isBroken } from '../unreadable.ts';
 import { namesColumns } from './table.ts';
 import { mainPartOf, parseXml, readRelationships } from './xml.ts';
@@ -27,14 +28,15 @@ export function readXlsx(archive: Archive, outline: Outline): void {
     sharedStrings: readSharedStrings(archive.read(pathOf('sharedStrings'))),
     dates: readDateStyles(archive.read(pathOf('styles'))),
   };
-  const sheets: { name: string; path: string }[] = [];
+  /** Names of sheets by their parts, each of which is one sheet. */
+  const sheets = new Map<string, string>();
   parseXml(bytes, {
     open(name, attributes) {
       const path = name === 'sheet' ? related.get(attributes['id'] ?? '')?.path : undefined;
-      if (path !== undefined) sheets.push({ name: attributes['name'] ?? '', path });
+      if (path !== undefined) sheets.set(path, attributes['name'] ?? '');
     },
   });
-  for (const { name, path } of sheets) {
+  for (const [path, name] of sheets) {
     outline.page();
     outline.section([]);
     outline.heading(1, name);
@@ -56,7 +58,8 @@ function readSharedStrings(bytes: Uint8Array | undefined): string[] {
     close(name) {
       if (name === 't') inText = false;
       else if (name === 'rPh') phonetic = false;
-      else if (name === 'si') strings.push(text);
+      // Many cells may have the same text: it is cleaned once.
+      else if (name === 'si') strings.push(toLine(text));
     },
     text(data) {
       if (inText) text += data;
@@ -76,7 +79,7 @@ function readDateStyles(bytes: Uint8Array | undefined): boolean[] {
       if (name === 'numFmt') {
         const code = (attributes['formatCode'] ?? '')
           .slice(0, FORMAT_LENGTH_MAX)
-          .replaceAll(/"[^"]*"|\[[^\]]*\]|\\./g, '');
+          .replaceAll(/"[^"]*"?|\[[^\]]*\]?|\\./g, '');
         custom.set(format, /[ymdhs]/i.test(code));
       } else if (name === 'cellXfs') inCells = true;
       else if (name === 'xf' && inCells) styles.push(custom.get(format) ?? DATE_FORMATS.has(format));
@@ -115,9 +118,11 @@ function readSheet(
     },
     close(name) {
       if (name === 'v' || name === 't') inValue = false;
-      else if (name === 'c' && value !== '') {
+      else if (name === 'c') {
+        const shown = value === '' ? '' : show(value, cell, workbook);
+        if (shown.trim() === '' || row.length >= ROW_CELLS_MAX) return;
         while (row.length < Math.min(cell.column, COLUMNS_PLACED_MAX)) row.push('');
-        row.push(show(value, cell, workbook));
+        row.push(shown);
       } else if (name === 'row') endRow();
     },
     text(data) {

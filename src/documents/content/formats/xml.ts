@@ -2,46 +2,24 @@
 // attributes both with and without. Entities other than the five of XML itself are
 // never expanded, and nothing outside of the text is read.
 
-import { Parser } from 'htmlparser2';
 import { decodeText } from '../encoding.ts';
-import { createNesting } from './nesting.ts';
+import { type Attributes, type MarkupHandlers, parseMarkup } from './markup.ts';
 import type { Archive } from './zip.ts';
 
-export type Attributes = Readonly<Record<string, string>>;
-export type XmlHandlers = {
-  open?(name: string, attributes: Attributes): void;
-  close?(name: string): void;
-  text?(text: string): void;
-};
+export type { Attributes } from './markup.ts';
 
-/** Characters of a step; a text is not copied as a whole. */
-const STEP_LENGTH = 1_048_576;
-
-export function parseXml(bytes: Uint8Array | undefined, handlers: XmlHandlers): void {
+export function parseXml(bytes: Uint8Array | undefined, { open, close, text }: MarkupHandlers): void {
   if (bytes === undefined) return;
-  const text = decodeText(bytes);
-  const nesting = createNesting();
-  const parser = new Parser(
-    {
-      onopentag(name, attributes) {
-        nesting.open();
-        handlers.open?.(localName(name), localAttributes(attributes));
-      },
-      onclosetag(name) {
-        nesting.close();
-        handlers.close?.(localName(name));
-      },
-      ontext: (data) => handlers.text?.(data),
-    },
-    { xmlMode: true, decodeEntities: true },
-  );
-  for (let at = 0; at < text.length; at += STEP_LENGTH) parser.write(text.slice(at, at + STEP_LENGTH));
-  parser.end();
+  parseMarkup(decodeText(bytes), 'xml', {
+    open: (name, attributes) => open?.(localName(name), localAttributes(attributes)),
+    close: (name) => close?.(localName(name)),
+    text: (data) => text?.(data),
+  });
 }
 
 const localName = (name: string): string => name.slice(name.indexOf(':') + 1);
 
-function localAttributes(attributes: Record<string, string>): Attributes {
+function localAttributes(attributes: Attributes): Attributes {
   const local: Record<string, string> = {};
   for (const [name, value] of Object.entries(attributes)) {
     local[name] = value;
