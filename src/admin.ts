@@ -4,8 +4,8 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { createAccess, trustedOperator } from './access/index.ts';
 import { backup, type Context, type Done, restore, verify } from './admin/backup.ts';
+import { createCalls, explainRefusal } from './admin/calls.ts';
 import { type Invocation, parseCommandLine, UsageError } from './admin/command-line.ts';
-import { type Answer, createLocalClient } from './admin/local-client.ts';
 import { cancelMove, move } from './admin/move.ts';
 import {
   type Row,
@@ -91,8 +91,8 @@ async function main(words: readonly string[]): Promise<void> {
       clock: systemClock,
       requireWorkspace: access.requireWorkspace,
     });
-    const call = createLocalClient({
-      routes: [
+    const call = createCalls(
+      [
         ...access.routes,
         ...createAgentAdministration(sql, access.requireWorkspace),
         ...bots,
@@ -101,15 +101,20 @@ async function main(words: readonly string[]): Promise<void> {
         ...createModelUsageAdministration({ sql, describeKeys: access.describeKeys, clock: systemClock }),
       ],
       log,
-    });
+    );
     if (typed.command.operation === 'metrics.replay-dead-letters') await usage.buffer.start();
     const principal = trustedOperator(typed.path['workspace_id'] ?? '');
-    const ask = async (query: Record<string, string>): Promise<Answer> => {
+    const ask = async (query: Record<string, string>): Promise<unknown> => {
       const { command, path, body } = typed;
-      const asked = { ...typed.query, ...query };
-      const answer = await call({ operation: command.operation, path, query: asked, body, principal });
-      if (answer.status >= 400) throw new Refused(renderRefusal(command, answer.body));
-      return answer;
+      try {
+        return await call(
+          command.operation,
+          { principal },
+          { path, query: { ...typed.query, ...query }, body },
+        );
+      } catch (error) {
+        throw new Refused(renderRefusal(command, explainRefusal(error)));
+      }
     };
     await print(await run(typed, ask));
   } finally {
@@ -203,10 +208,10 @@ const print = (text: string): Promise<void> =>
 /** The text of the operation's answer; all pages of a list. */
 async function run(
   { command, json }: Invocation,
-  ask: (query: Record<string, string>) => Promise<Answer>,
+  ask: (query: Record<string, string>) => Promise<unknown>,
 ): Promise<string> {
   if (!command.words.endsWith(' list')) {
-    const { body } = await ask({});
+    const body = await ask({});
     if (json) return `${JSON.stringify(body ?? {})}\n`;
     const { items, total, ...page } = (body ?? {}) as {
       items?: Row[];
@@ -219,8 +224,7 @@ async function run(
   }
   const rows: Row[] = [];
   for (let cursor: string | null = ''; cursor !== null; ) {
-    const { body } = await ask({ limit: '100', cursor });
-    const page = body as { items: Row[]; next_cursor: string | null };
+    const page = (await ask({ limit: '100', cursor })) as { items: Row[]; next_cursor: string | null };
     rows.push(...page.items);
     cursor = page.next_cursor;
   }

@@ -8,13 +8,14 @@ import { createChat } from './chat/index.ts';
 import { createCompute } from './compute/index.ts';
 import type { Config } from './config.ts';
 import { systemClock } from './core/clock.ts';
-import { createInterruption } from './core/interruption.ts';
+import type { OnInterrupt } from './core/interruption.ts';
 import type { Logger } from './core/logger.ts';
 import type { Principal } from './core/principal.ts';
 import { createDocuments, readIdentity } from './documents/index.ts';
 import { createGateway, MODEL_USAGE_PROJECTION, toSource } from './gateway/index.ts';
 import type { Area } from './http/area.ts';
 import type { Authenticators } from './http/credentials.ts';
+import type { Http } from './http/http.ts';
 import type { Sql } from './infra/postgres/client.ts';
 import { createInvalidation } from './infra/postgres/invalidation.ts';
 import { createJobQueue } from './infra/postgres/job-queue.ts';
@@ -33,8 +34,6 @@ export type Areas = Area & {
   bootstrap: Access['bootstrap'];
   /** Reads again what can change while the service runs. */
   reload(): Promise<void>;
-  /** Work that has to be ended with 503 at the end of a shutdown's time enters here. */
-  interruption: ReturnType<typeof createInterruption>;
 };
 
 export type Clients = {
@@ -53,11 +52,9 @@ export type Clients = {
 export async function createAreas(
   config: Config,
   { sql, searchSql, lastingSql, accessSql, lookUpSql, objects }: Clients,
-  log: Logger,
+  { http, onInterrupt, log }: { http: Http; onInterrupt: OnInterrupt; log: Logger },
 ): Promise<Areas> {
   const clock = systemClock;
-  const interruption = createInterruption();
-  const { onInterrupt } = interruption;
   const invalidation = createInvalidation({ sql, log });
   const infrastructure = createInfrastructure({ config, sql, objects, invalidation, clock, log });
   const queue = createJobQueue({ sql, log, clock });
@@ -140,7 +137,7 @@ export async function createAreas(
   });
 
   const mcp = createMcp({
-    routes: [...documents.routes, ...chat.routes],
+    call: http.call,
     version,
     origins: config.server.corsOrigins,
     log,
@@ -202,7 +199,6 @@ export async function createAreas(
       documents.reload();
     },
     bootstrap: access.bootstrap,
-    interruption,
   };
 }
 

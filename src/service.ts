@@ -1,10 +1,10 @@
 // One process of the service: clients → areas → HTTP, and the orderly end of it all.
 
 import { version } from '../package.json';
-import { createApp } from './app.ts';
+import { createApp, listen } from './app.ts';
 import { createAreas } from './areas.ts';
 import type { Config, S3Settings } from './config.ts';
-import { consoleRoutes } from './console/index.ts';
+import { createInterruption } from './core/interruption.ts';
 import { createLifecycle } from './core/lifecycle.ts';
 import type { AccessLog, Logger } from './core/logger.ts';
 import { toOrigin } from './core/origin.ts';
@@ -23,11 +23,9 @@ import { createMemoryGuard } from './http/admission/memory-guard.ts';
 import { admissionMetrics } from './http/admission/metrics.ts';
 import { capacityState } from './http/admission/refusals.ts';
 import { bodyMemory } from './http/body.ts';
-import { createBoundary } from './http/boundary.ts';
 import { createCors } from './http/cors.ts';
-import { docsRoutes } from './http/docs.ts';
 import { healthRoutes } from './http/health.ts';
-import { createRequestMetrics } from './http/metrics.ts';
+import { createHttp } from './http/http.ts';
 import type { Route } from './http/operation.ts';
 import { processMetrics } from './http/process-metrics.ts';
 import { createReadinessWatch } from './http/readiness-watch.ts';
@@ -77,27 +75,26 @@ export async function startService(
   const accessSql = connectForAccess(backing.databaseUrl, log);
   const lookUpSql = connectForAccess(backing.databaseUrl, log, 'atrium-look-ups');
   const objects = createObjectStore({ ...backing.s3, bucket, region, formProfile });
-  const areas = await createAreas(config, { sql, searchSql, lastingSql, accessSql, lookUpSql, objects }, log);
-  const requestMetrics = createRequestMetrics();
-  const cors = createCors(config.server.corsOrigins);
+  const interruption = createInterruption();
   let ending = false;
   const admission = createAdmission({
     memory: config.memoryMax === undefined ? undefined : createMemoryGuard(config.memoryMax),
-    onInterrupt: areas.interruption.onInterrupt,
+    onInterrupt: interruption.onInterrupt,
     log,
   });
   const { memory } = admission;
   if (memory !== undefined) bodyMemory.refuseLargeWhile(() => memory.level() !== 'fine');
-  const boundary = createBoundary({
-    authenticators: areas.authenticators,
+  const http = createHttp({
+    authenticators: () => areas.authenticators,
     admission,
-    cors,
+    cors: createCors(config.server.corsOrigins),
     log,
     access: log.access,
-    requestMetrics,
     explainFailure: explainOutage,
-    onInterrupt: areas.interruption.onInterrupt,
+    onInterrupt: interruption.onInterrupt,
   });
+  const clients = { sql, searchSql, lastingSql, accessSql, lookUpSql, objects };
+  const areas = await createAreas(config, clients, { http, onInterrupt: interruption.onInterrupt, log });
   const checks = [
     ...areas.checks,
     { name: 'capacity', essential: true, check: async () => capacityState(admission) },
@@ -107,33 +104,26 @@ export async function startService(
     version,
     checks,
     metrics: [
-      ...processMetrics(boundary.running),
+      ...processMetrics(http.running),
       ...admissionMetrics(admission),
       ...readiness.metrics,
       ...tracingMetrics,
       ...areas.metrics,
     ],
-    requestMetrics,
+    requestMetrics: http.requestMetrics,
     ending: () => ending,
     siblings,
   };
   const versions = async () => ({ atrium: version, bun: Bun.version, ...(await readVersions(sql)) });
-  const described = [
+  const routes = [
     ...areas.routes,
     ...healthRoutes(health),
     settingsRoute({ settings: config.settings, versions }),
     ...embedderRoutes,
   ];
-  const routes = [
-    ...described,
-    ...docsRoutes(described, version),
-    ...consoleRoutes({
-      routes: areas.routes,
-      storeOrigin: new URL(backing.s3.publicEndpoint).origin,
-      signOn: signOnLink(config),
-    }),
-  ];
-  const app = createApp({ routes, boundary, cors });
+  const { origin: storeOrigin } = new URL(backing.s3.publicEndpoint);
+  const fetch = createApp({ http, routes, version, console: { storeOrigin, signOn: signOnLink(config) } });
+  let server: ReturnType<typeof listen> | undefined;
   const lifecycle = createLifecycle([...areas.jobs, readiness.job], log);
   const close = async (timeoutMs: number): Promise<void> => {
     await lifecycle.stop(timeoutMs);
@@ -141,9 +131,9 @@ export async function startService(
     await Promise.all([sql, searchSql, lastingSql, accessSql, lookUpSql].map(closeDatabase));
   };
   const { host, port, sharesPort, shutdownTimeoutMs, shutdownDelayMs } = config.server;
-  const listen = (): void => {
+  const open = (): void => {
     try {
-      app.listen({ hostname: host, port, reusePort: sharesPort });
+      server = listen(fetch, { hostname: host, port, reusePort: sharesPort });
     } catch (error) {
       throw explainPort('PORT', { hostname: host, port }, error);
     }
@@ -156,37 +146,37 @@ export async function startService(
     // Nothing is ready before the key that was asked for is: the first request may come with it.
     first = await untilReachable(log, () => keepFirstKey(config, areas.bootstrap));
     await beforeListening?.();
-    listen();
+    open();
   } catch (error) {
     await close(shutdownTimeoutMs);
     throw error;
   }
   // The server's own count includes the answers that are still being read.
-  const running = (): number => Math.max(boundary.running(), app.server()?.pendingRequests ?? 0);
+  const pending = (): number => Math.max(http.running(), server?.pendingRequests ?? 0);
 
-  const isIdle = (): boolean => running() === 0;
+  const isIdle = (): boolean => pending() === 0;
   let hasPort = true;
 
   return {
-    url: toOrigin(host, app.server()?.port ?? port),
+    url: toOrigin(host, server?.port ?? port),
     first,
-    running,
+    running: pending,
     reload: areas.reload,
     leavePort() {
       hasPort = false;
-      void app.server()?.stop();
+      void server?.stop();
     },
     async stop() {
       ending = true;
       // Balancers see it at `/readyz`, and send nothing more by the end of this time.
       if (hasPort) await Bun.sleep(shutdownDelayMs);
       const deadline = performance.now() + shutdownTimeoutMs;
-      boundary.refuseNewRequests();
+      http.refuseNewRequests();
       if (!(await until(isIdle, { everyMs: 10, timeoutMs: shutdownTimeoutMs * 0.7 }))) {
-        areas.interruption.interrupt();
+        interruption.interrupt();
         await until(isIdle, { everyMs: 10, timeoutMs: shutdownTimeoutMs * 0.05 });
       }
-      await app.server()?.stop(true);
+      await server?.stop(true);
       await close(Math.max(500, deadline - performance.now() - 500));
     },
   };

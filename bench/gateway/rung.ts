@@ -2,8 +2,9 @@
 // Arguments: rung, port, upstream, folder. Its parts that need other servers are given to it in memory.
 
 import { join } from 'node:path';
+import { Elysia } from 'elysia';
 import { createAuthentication } from '../../src/access/authentication.ts';
-import { createApp } from '../../src/app.ts';
+import { listen } from '../../src/app.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import { createDeadlines } from '../../src/core/deadlines.ts';
 import { createInterruption } from '../../src/core/interruption.ts';
@@ -20,10 +21,8 @@ import type { ModelCall, Served } from '../../src/gateway/model-call.ts';
 import { readRequest } from '../../src/gateway/request.ts';
 import { createServe } from '../../src/gateway/serve.ts';
 import { createTargets } from '../../src/gateway/targets.ts';
-import { createBoundary } from '../../src/http/boundary.ts';
-import { createCors } from '../../src/http/cors.ts';
-import { createRequestMetrics } from '../../src/http/metrics.ts';
 import { route } from '../../src/http/operation.ts';
+import { serveRoutes } from '../../test/support/serve-routes.ts';
 import { LIMITS, modelsFile, RUNGS, type Rung } from './rungs.ts';
 
 const [name = '', port = '', upstream = '', folder = ''] = process.argv.slice(2);
@@ -128,16 +127,6 @@ const authentication = createAuthentication({
   lastUses: { add: () => true },
   clock: systemClock,
 });
-const cors = createCors([]);
-const boundary = createBoundary({
-  authenticators: { key: authentication.authenticate, session: async () => undefined },
-  cors,
-  log,
-  access: log.access,
-  onInterrupt,
-  requestMetrics: createRequestMetrics(),
-  explainFailure: () => undefined,
-});
 const call = route(
   {
     id: 'bench.call',
@@ -154,13 +143,19 @@ const call = route(
   handle as never,
 );
 
-if (name === 'floor') Bun.serve({ port: Number(port), hostname: '127.0.0.1', idleTimeout: 255, fetch: pass });
-else {
-  const direct = { ...boundary, guard: () => (request: Request) => pass(request) };
-  createApp({ routes: [call], boundary: has('id, access line, metrics') ? boundary : direct, cors }).listen({
-    port: Number(port),
-    hostname: '127.0.0.1',
+const address = { port: Number(port), hostname: '127.0.0.1' };
+if (name === 'floor') Bun.serve({ ...address, idleTimeout: 255, fetch: pass });
+else if (!has('id, access line, metrics')) {
+  const app = new Elysia().post('/v1/chat/completions', ({ request }) => pass(request), { parse: 'none' });
+  Bun.serve({ ...address, idleTimeout: 255, fetch: app.fetch });
+} else {
+  const { fetch } = serveRoutes([call], {
+    authenticators: () => ({ key: authentication.authenticate, session: async () => undefined }),
+    log,
+    access: log.access,
+    onInterrupt,
   });
+  listen(fetch, address);
 }
 if (has('limits')) await allowances.job.start();
 if (has('ledger')) await ledger.job.start();

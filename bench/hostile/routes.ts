@@ -1,8 +1,8 @@
 // Every route of the service with what it takes, from the table that the router itself is made from: a new route is tried
 // as soon as it exists.
 
-import type { Operation } from '../../src/http/operation.ts';
-import { allRoutes } from '../../test/support/generated-pages.ts';
+import type { Operation } from '../../src/http/routes.ts';
+import { allOperations } from '../../test/support/generated-pages.ts';
 
 export type Target = {
   /** As the documentation names it. */
@@ -26,7 +26,7 @@ const BASE_QUERY: Record<string, string> = { n: '1' };
 
 export async function listTargets(places: Places, callers: Callers): Promise<Target[]> {
   return Promise.all(
-    (await allRoutes()).map(async ({ operation }) => ({
+    (await allOperations()).map(async (operation) => ({
       name: `${operation.method} ${operation.path}`,
       method: operation.method,
       path: operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => places[name] ?? UNKNOWN),
@@ -55,16 +55,14 @@ async function credentialOf({ credential, scope }: Operation, { keyWith }: Calle
   return [`apikeyheader: ${key}`];
 }
 
-function bodyOf({ id, body, bodyExample, bodyContent }: Operation): Target['body'] {
-  const [mediaType, stated] =
-    body === undefined
-      ? (Object.entries(bodyContent ?? {}).map(([type, content]) => [type, content.example] as const)[0] ??
-        [])
-      : (['application/json', bodyExample] as const);
+function bodyOf({ id, body }: Operation): Target['body'] {
+  const [[mediaType, { example: stated }] = [undefined, { example: undefined }]] = Object.entries(
+    body?.contents ?? {},
+  );
   if (mediaType === undefined) return undefined;
   // Some are made when they are asked for: they name a model that there is.
   const example: unknown = typeof stated === 'function' ? stated() : stated;
-  if (typeof example !== 'object')
+  if (typeof example !== 'object' || example === null)
     throw new Error(`${id} has no example of a body, whose members could be tried`);
   return { mediaType, example };
 }

@@ -90,8 +90,8 @@ export const renderFields = (row: Row): string =>
   `${alignColumns(Object.entries(row).map(([name, value]) => [name, renderValue(value)])).join('\n')}\n`;
 
 /** The refusal of an operation in one line, which names options instead of locations. */
-export function renderRefusal(command: Command, body: unknown): string {
-  const detail = (body as { detail?: unknown }).detail;
+
+export function renderRefusal(command: Command, detail: unknown): string {
   if (!Array.isArray(detail)) return renderValue(detail);
   const { argument } = command;
   const mistakes = (detail as { type: string; loc: (string | number)[]; msg: string }[]).map(

@@ -1,29 +1,35 @@
-import type { CredentialKind, Operation, Route } from '../http/operation.ts';
+// The operations of the interface for the portal, below a path of its own. There the cookie is the credential, so that it stays limited
+// to the portal, and an operation of the interface accepts what the interface says and nothing else.
 
-/** The operations of the interface stand below this path for the portal's cookie. */
+import { Elysia } from 'elysia';
+import { notFound } from '../core/errors.ts';
+import { bodyMemory } from '../http/body.ts';
+import type { Http } from '../http/http.ts';
+import { splitTarget } from '../http/request.ts';
+import { onBehalfOf, stateOf } from '../http/state.ts';
+
 const CALLS_PATH = '/admin/call';
 
-/**
- * The interface's operations once more, for the portal: each below `/admin/call`, where the cookie is the credential. The cookie
- * thus stays limited to `/admin`, and an operation of the interface accepts what the interface says and nothing else. What the
- * caller may do is what the session's key may do, in its own workspace.
- */
-export const portalCalls = (routes: readonly Route[]): Route[] =>
-  routes
-    .filter(({ operation }) => isCalled(operation))
-    .map((each) => ({ ...each, operation: toCall(each.operation) }));
+/** The administration takes the cookie at its own paths; events of bots are of chat platforms. */
+const NOT_CALLED = /^\/(?:admin|chatapp)(?:\/|$)/;
 
-const CALLED: ReadonlySet<CredentialKind> = new Set(['api-key-header', 'svc-key', 'metrics', 'key']);
-
-/** Administration has the cookie anyway; unprefixed paths of models are duplicates. */
-function isCalled({ credential, path }: Operation): boolean {
-  if (credential === 'models') return path.startsWith('/v1/') || path.startsWith('/{workspace_id}/');
-  return CALLED.has(credential);
-}
-
-const toCall = (operation: Operation): Operation => ({
-  ...operation,
-  id: `portal.${operation.id}`,
-  path: `${CALLS_PATH}${operation.path}`,
-  credential: 'portal',
-});
+/** Calls the same application on behalf of the session's key: what it may do is what that key may do, in its own workspace. */
+export const portalCalls = ({ plugin, handle }: Http) =>
+  new Elysia({ name: 'console.calls', tags: ['console'] }).use(plugin).all(
+    `${CALLS_PATH}/*`,
+    async ({ principal, request, state }) => {
+      const { path, search } = splitTarget(request.url);
+      const target = path.slice(CALLS_PATH.length);
+      if (NOT_CALLED.test(target)) throw notFound('Not Found');
+      const call = new Request(`http://localhost${target}${search === '' ? '' : `?${search}`}`, request);
+      const inner = stateOf(onBehalfOf(principal, call, { outer: state, takesPermit: true }));
+      try {
+        return await handle(call);
+      } finally {
+        inner.leave();
+        bodyMemory.release(call);
+        state.called = inner.operation?.id;
+      }
+    },
+    { key: { in: 'portal' }, work: 'exempt', noIdleTimeout: true, detail: { hide: true } },
+  );

@@ -3,9 +3,9 @@
 import { forbidden, unauthenticated, ValidationFailure } from '../core/errors.ts';
 import type { Principal, Scope } from '../core/principal.ts';
 import { missing } from './mistakes.ts';
-import type { CredentialKind, Operation, Route } from './operation.ts';
 import { explainForeign } from './provenance.ts';
 import type { Parameters } from './request.ts';
+import type { CredentialKind, Operation } from './routes.ts';
 
 /**
  * Key text → its principal, without a promise where it is cached; undefined for unknown, expired or revoked keys.
@@ -119,9 +119,10 @@ const bearerRequired = (more = '') =>
 export function identify(
   request: Request,
   {
-    operation: { credential: kind, allowsStaleAuthentication },
+    credential: kind,
+    allowsStaleAuthentication,
     verifyToken,
-  }: Pick<Route, 'operation' | 'verifyToken'>,
+  }: Pick<Operation, 'credential' | 'allowsStaleAuthentication' | 'verifyToken'>,
   { authenticators, parameters }: { authenticators: Authenticators; parameters: Parameters },
 ): Principal | Promise<Principal> {
   if (kind === 'key-or-token') {

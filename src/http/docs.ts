@@ -5,13 +5,15 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
+import { swagger } from '@elysiajs/swagger';
 import { Type } from '@sinclair/typebox';
+import { Elysia } from 'elysia';
 import { notFound } from '../core/errors.ts';
 import { acceptedEncoding } from './accept.ts';
-import { documentationRoutes } from './documentation.ts';
-import { renderOpenApiDocument } from './openapi-document.ts';
-import { type Route, route } from './operation.ts';
-import { ErrorDetail } from './schemas.ts';
+import { createDocumentation, DOCUMENTATION_PATH } from './documentation.ts';
+import type { Http } from './http.ts';
+import { parameters } from './input.ts';
+import { describeOperations, documentInfo } from './openapi-document.ts';
 
 const compress = promisify(gzip);
 
@@ -37,20 +39,36 @@ const CONTENT_SECURITY_POLICY =
 /** The document is cached for this time only, because the configuration may change. */
 const DOCUMENT_TTL_MS = 1000;
 
-export function docsRoutes(routes: readonly Route[], version: string): Route[] {
-  const operations = routes.map(({ operation }) => operation);
-  const describe = cachedFor(DOCUMENT_TTL_MS, () => renderOpenApiDocument(operations, version));
+/** The paths that need no key. */
+export const DOCS_OPEN_PATHS = ['/docs', '/docs/json', '/docs/assets/:file', DOCUMENTATION_PATH];
+
+/** The document, by @elysiajs/swagger, from what the routes of the table state; the page, which that package takes from a CDN, is ours. */
+export function createDocs({ http, version }: { http: Http; version: string }) {
+  const describe = cachedFor(DOCUMENT_TTL_MS, () => describeOperations(http.operations()));
   const readAsset = createAssets();
-  const open = { area: 'docs', method: 'GET', credential: 'none' } as const;
-  return [
-    route(
-      {
-        ...open,
-        id: 'docs.page',
+  return new Elysia({ name: 'docs', tags: ['docs'] })
+    .use(http.plugin)
+    .use(createDocumentation(http))
+    .use(
+      swagger({
         path: '/docs',
-        summary: 'Interactive description of the interface',
-        responses: { 200: { description: 'The page', mediaType: 'text/html' } },
-      },
+        documentation: {
+          ...documentInfo(version),
+          // Read for each request: examples and choices may depend on the configuration.
+          get tags() {
+            return describe().tags;
+          },
+          get paths() {
+            return describe().paths;
+          },
+          get components() {
+            return describe().components;
+          },
+        },
+      }),
+    )
+    .get(
+      '/docs',
       () =>
         new Response(Bun.file(join(PAGE_FILES, 'page.html')), {
           headers: {
@@ -58,33 +76,12 @@ export function docsRoutes(routes: readonly Route[], version: string): Route[] {
             'content-security-policy': CONTENT_SECURITY_POLICY,
           },
         }),
-    ),
-    route(
-      {
-        ...open,
-        id: 'docs.document',
-        path: '/docs/json',
-        summary: 'The OpenAPI document',
-        responses: { 200: { description: 'OpenAPI 3.1', schema: Type.Unknown() } },
-      },
-      () => new Response(describe(), { headers: { 'content-type': 'application/json' } }),
-    ),
-    route(
-      {
-        ...open,
-        id: 'docs.asset',
-        path: '/docs/assets/{file}',
-        summary: 'Script and style of the page',
-        parameters: Type.Object({ file: Type.String() }),
-        responses: {
-          200: { description: 'The file', mediaType: 'text/javascript' },
-          404: { description: 'No such file', schema: ErrorDetail },
-        },
-      },
-      ({ path, request }) => readAsset(path.file, request),
-    ),
-    ...documentationRoutes(),
-  ];
+      { detail: { hide: true } },
+    )
+    .get('/docs/assets/:file', ({ params: { file }, request }) => readAsset(file, request), {
+      params: parameters(Type.Object({ file: Type.String() })),
+      detail: { hide: true },
+    });
 }
 
 /** Compresses each file once, for browsers that accept it: Swagger UI has 1.7 MB. Throws 404 for other names. */
@@ -106,11 +103,11 @@ function createAssets() {
   };
 }
 
-function cachedFor(ttlMs: number, render: () => string): () => string {
-  let cached = '';
-  let expiresAtMs = Number.NEGATIVE_INFINITY;
+function cachedFor<Value>(ttlMs: number, render: () => Value): () => Value {
+  let cached: Value | undefined;
+  let expiresAtMs = 0;
   return () => {
-    if (performance.now() < expiresAtMs) return cached;
+    if (cached !== undefined && performance.now() < expiresAtMs) return cached;
     cached = render();
     expiresAtMs = performance.now() + ttlMs;
     return cached;

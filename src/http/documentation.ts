@@ -3,48 +3,35 @@
 import { readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { Type } from '@sinclair/typebox';
+import { Elysia } from 'elysia';
 import { notFound } from '../core/errors.ts';
-import { type Route, route } from './operation.ts';
-import { ErrorDetail } from './schemas.ts';
+import type { Http } from './http.ts';
+import { parameters } from './input.ts';
 import { answerTextPage, OVERVIEW_PATH } from './text-page.ts';
 
 const FOLDER = join(import.meta.dir, '../../docs');
 const IMAGES: Record<string, string> = { png: 'image/png', svg: 'image/svg+xml' };
 
 /** Relative links work, because the pages have the places that they have in the folder. */
-const PATH = '/docs/pages/{page}';
+export const DOCUMENTATION_PATH = '/docs/pages/*';
 
-export function documentationRoutes(): Route[] {
+export function createDocumentation({ plugin }: Http) {
   let files: ReadonlySet<string> | undefined;
   const listFiles = () => (files ??= new Set(new Bun.Glob('**/*.{md,png,svg}').scanSync(FOLDER)));
   const rendered = new Map<string, string>();
-  return [
-    route(
-      {
-        area: 'docs',
-        method: 'GET',
-        credential: 'none',
-        id: 'docs.text',
-        path: PATH,
-        lastTakesRest: true,
-        summary: 'A page of the documentation',
-        parameters: Type.Object({ page: Type.String() }),
-        responses: {
-          200: { description: 'The page', mediaType: 'text/html' },
-          404: { description: 'No such page', schema: ErrorDetail },
-        },
-      },
-      ({ path: { page } }) => {
-        if (!listFiles().has(page)) throw notFound('Not Found');
-        const mediaType = IMAGES[page.slice(page.lastIndexOf('.') + 1)];
-        if (mediaType !== undefined)
-          return new Response(Bun.file(join(FOLDER, page)), { headers: { 'content-type': mediaType } });
-        const body = rendered.get(page) ?? renderPage(page, listFiles());
-        rendered.set(page, body);
-        return answerTextPage(`${page} – Atrium`, body);
-      },
-    ),
-  ];
+  return new Elysia({ name: 'documentation', tags: ['docs'] }).use(plugin).get(
+    DOCUMENTATION_PATH,
+    ({ params: { page } }) => {
+      if (!listFiles().has(page)) throw notFound('Not Found');
+      const mediaType = IMAGES[page.slice(page.lastIndexOf('.') + 1)];
+      if (mediaType !== undefined)
+        return new Response(Bun.file(join(FOLDER, page)), { headers: { 'content-type': mediaType } });
+      const body = rendered.get(page) ?? renderPage(page, listFiles());
+      rendered.set(page, body);
+      return answerTextPage(`${page} – Atrium`, body);
+    },
+    { params: parameters(Type.Object({ page: Type.String() })), detail: { hide: true } },
+  );
 }
 
 /** A link that leads out of the folder, to files of the repository, is text; so is a picture that is not here. */

@@ -1,6 +1,6 @@
 // Errors as the answers that callers get: the status of their kind, and a sentence in the shape of the operation.
 
-import { type ErrorKind, ServiceError, unavailable, ValidationFailure } from '../core/errors.ts';
+import { type ErrorKind, ServiceError, ValidationFailure } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import { Overloaded } from './admission/admission.ts';
 import { challengeOf } from './credentials.ts';
@@ -10,7 +10,7 @@ import {
   toOpenAiError,
   toOpenAiValidationError,
 } from './openai-error.ts';
-import type { Operation } from './operation.ts';
+import type { Operation } from './routes.ts';
 
 export const STATUS: Record<ErrorKind, number> = {
   malformed: 400,
@@ -51,7 +51,7 @@ export function renderFailure(
     log.error({ ...fields, err: error }, 'unexpected failure');
     return internalError(operation);
   }
-  if (NOT_OF_CALLER.has(refusal.kind) && !(refusal instanceof Overloaded))
+  if (NOT_OF_CALLER.has(refusal.kind) && !(refusal instanceof Overloaded || refusal instanceof ShuttingDown))
     log.warn({ ...fields, err: refusal.cause ?? error }, refusal.message);
   return renderRefusal(refusal, operation);
 }
@@ -70,14 +70,18 @@ function renderRefusal(refusal: ServiceError, { errorShape, credential }: Operat
       response.headers.set(name, value);
   }
   if (refusal.kind === 'unauthenticated') response.headers.set('www-authenticate', challengeOf(credential));
-  if (refusal.kind === 'request-timeout') response.headers.set('connection', 'close');
+  if (refusal.kind === 'request-timeout' || refusal instanceof ShuttingDown)
+    response.headers.set('connection', 'close');
   if (refusal.retryAfterSeconds !== undefined)
     response.headers.set('retry-after', String(refusal.retryAfterSeconds));
   return response;
 }
 
-export function shuttingDown(operation: Operation): Response {
-  const response = renderRefusal(unavailable('The service is shutting down'), operation);
-  response.headers.set('connection', 'close');
-  return response;
+/** The service takes no new requests, and ends those that run at the end of its time. */
+export class ShuttingDown extends ServiceError {
+  constructor() {
+    super('unavailable', 'The service is shutting down', { retryAfterSeconds: 2 });
+  }
 }
+
+export const shuttingDown = (operation: Operation): Response => renderRefusal(new ShuttingDown(), operation);

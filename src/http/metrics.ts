@@ -1,7 +1,7 @@
 // Prometheus' text format (0.0.4), without a client library, so that an observation costs only a few additions.
 
 import type { Across, MetricFamily, Series as Row } from '../core/metric-families.ts';
-import type { Operation } from './operation.ts';
+import type { Operation } from './routes.ts';
 
 /**
  * Upper bounds of the latency histogram, in seconds. Among them are the bounds that the service promises (docs/operating/observe.md), so
@@ -46,8 +46,6 @@ class Observations {
     ];
   }
 }
-
-type RouteSeries = { operation: Operation; byStatus: Map<number, Observations> };
 
 type Labels = Record<string, string>;
 type Sample = { labels?: Labels; value: number };
@@ -107,20 +105,15 @@ export function histogram(name: string, help: string, bounds: readonly number[])
 export type RequestMetrics = ReturnType<typeof createRequestMetrics>;
 
 export function createRequestMetrics() {
-  const routes: RouteSeries[] = [];
+  const routes = new Map<Operation, Map<number, Observations>>();
   return {
-    /** Returns the observer of one operation's requests. */
-    route(operation: Operation): (status: number, durationMs: number) => void {
-      const byStatus = new Map<number, Observations>();
-      routes.push({ operation, byStatus });
-      return (status, durationMs) => {
-        let observations = byStatus.get(status);
-        if (observations === undefined) {
-          observations = new Observations(REQUEST_BOUNDS);
-          byStatus.set(status, observations);
-        }
-        observations.add(durationMs / 1000);
-      };
+    /** Adds a request of the operation. */
+    observe(operation: Operation, status: number, durationMs: number): void {
+      const byStatus = routes.get(operation) ?? new Map<number, Observations>();
+      routes.set(operation, byStatus);
+      const observations = byStatus.get(status) ?? new Observations(REQUEST_BOUNDS);
+      byStatus.set(status, observations);
+      observations.add(durationMs / 1000);
     },
     families: (metrics: readonly Metric[]): MetricFamily[] => [
       requestFamily(routes),
@@ -129,9 +122,9 @@ export function createRequestMetrics() {
   };
 }
 
-function requestFamily(routes: readonly RouteSeries[]): MetricFamily {
+function requestFamily(routes: ReadonlyMap<Operation, ReadonlyMap<number, Observations>>): MetricFamily {
   const name = 'atrium_http_request_duration_seconds';
-  const series = routes.flatMap(({ operation: { method, path }, byStatus }) =>
+  const series = [...routes].flatMap(([{ method, path }, byStatus]) =>
     [...byStatus].flatMap(([status, observations]) =>
       observations.rows(name, `method="${method}",route="${path}",status="${status}"`),
     ),

@@ -1,7 +1,7 @@
 // The URLs of OpenAI's API, so that its operations that this service lacks are refused in OpenAI's error shape. Paths of
 // documents also begin with /v1, followed by a workspace; a workspace cannot have the name of a first segment here.
 
-import type { Operation } from './operation.ts';
+import type { Operation } from './routes.ts';
 
 /** First segments of paths of OpenAI's API, and of compatible APIs, that no operation of this service has. */
 const OTHERS = (

@@ -2,7 +2,7 @@
 
 import { SECURITY_SCHEMES } from './credentials.ts';
 import { type SchemaComponents, toOpenApiOperation } from './openapi.ts';
-import type { Operation } from './operation.ts';
+import type { Operation } from './routes.ts';
 import { toTags } from './tags.ts';
 
 const DESCRIPTION = `Documents, models, conversations, bots and usage events for an organisation’s AI applications, in one self-hosted service.
@@ -13,21 +13,25 @@ const DESCRIPTION = `Documents, models, conversations, bots and usage events for
 
 **Errors.** A request that fails validation is answered 422 with every mistake at once, other refusals with one sentence in \`detail\`; the operations that follow the API of OpenAI answer errors in its shape. Where a backing service is away the answer is 503 with \`Retry-After\`. While the service ends, every operation but the probes answers 503. A method that a path does not have is answered 405. Every answer has the header \`x-request-id\`, under which the service’s log knows the request.`;
 
-/** Renders the current document: examples and choices of an operation may depend on the configuration. */
-export function renderOpenApiDocument(operations: readonly Operation[], version: string): string {
+export const documentInfo = (version: string) => ({
+  openapi: '3.1.0',
+  info: { title: 'Atrium', version, description: DESCRIPTION },
+});
+
+/** The operations and the schemas that they name, as they are now: examples and choices may depend on the configuration. */
+export function describeOperations(operations: readonly Operation[]) {
   const schemas: SchemaComponents = {};
   const paths: Record<string, Record<string, object>> = {};
-  for (const operation of operations) {
+  const described = operations.filter(({ isHidden }) => !isHidden);
+  for (const operation of described) {
     paths[operation.path] ??= {};
     Object.assign(paths[operation.path] as object, {
       [operation.method.toLowerCase()]: toOpenApiOperation(operation, schemas),
     });
   }
-  return JSON.stringify({
-    openapi: '3.1.0',
-    info: { title: 'Atrium', version, description: DESCRIPTION },
-    tags: toTags(new Set(operations.map(({ area }) => area))),
+  return {
+    tags: toTags(new Set(described.map(({ area }) => area))),
     paths,
     components: { securitySchemes: SECURITY_SCHEMES, schemas },
-  });
+  };
 }

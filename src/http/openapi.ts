@@ -3,7 +3,8 @@
 
 import { Kind, OptionalKind, type TObject, type TSchema } from '@sinclair/typebox';
 import { CREDENTIALS } from './credentials.ts';
-import type { Operation } from './operation.ts';
+import type { BodySpec } from './input.ts';
+import type { Operation } from './routes.ts';
 import type { ResponseSpec } from './schemas.ts';
 
 type JsonSchema = Record<string, unknown>;
@@ -33,7 +34,7 @@ export function toOpenApiOperation(operation: Operation, components: SchemaCompo
       ...toParameters('path', operation.parameters, components),
       ...toParameters('query', operation.query, components),
     ],
-    requestBody: toRequestBody(operation, components),
+    requestBody: operation.body && toRequestBody(operation.body, components),
     responses: Object.fromEntries(
       Object.entries(responses).map(([status, spec]) => [status, toResponse(spec, components)]),
     ),
@@ -45,12 +46,9 @@ export function toOpenApiOperation(operation: Operation, components: SchemaCompo
 
 const HEADER = 'An API key of the workspace.';
 
-function toRequestBody(operation: Operation, components: SchemaComponents) {
-  const { body, bodyExample, bodyOptional, bodyContent } = operation;
-  const contents = bodyContent ?? (body && { 'application/json': { schema: body, example: bodyExample } });
-  if (contents === undefined) return undefined;
+function toRequestBody({ contents, isOptional }: BodySpec, components: SchemaComponents) {
   const media = Object.entries(contents).map(([type, each]) => [type, toMedia(each, components)]);
-  return { required: bodyOptional !== true, content: Object.fromEntries(media) };
+  return { required: !isOptional, content: Object.fromEntries(media) };
 }
 
 function toParameters(place: 'path' | 'query', schema: TObject, components: SchemaComponents) {

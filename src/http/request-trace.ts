@@ -1,47 +1,40 @@
 // The trace of a request, by the semantic conventions for HTTP servers. Queries are left out: they may contain a key.
 
-import type { Principal } from '../core/principal.ts';
 import type { TraceContext } from '../core/trace-context.ts';
 import { beginTrace, isSpan, isTracing } from '../core/tracing.ts';
-import type { Operation } from './operation.ts';
-import { showPath } from './request.ts';
+import { showPath, splitTarget } from './request.ts';
+import type { RequestState } from './state.ts';
 
-type Begin = (request: Request) => TraceContext | undefined;
+/** Probes come every few seconds, and are not traced. */
+const PROBES = /^\/(?:healthz|readyz|metrics)?$/;
 
-/** Begins the traces of an operation's requests; undefined without tracing, and for probes, which come every few seconds. */
-export function createRequestTrace({ method, path, area }: Operation): Begin | undefined {
-  if (!isTracing() || area === 'health') return undefined;
-  // What no operation answers has no route.
-  const route = path === '*' ? undefined : path;
-  const name = route === undefined ? 'HTTP' : `${method} ${route}`;
-  return (request) =>
-    beginTrace(
-      name,
-      () => ({
-        kind: 'server',
-        attributes: {
-          'http.request.method': request.method,
-          'http.route': route,
-          'url.path': showPath(request.url),
-          'url.scheme': request.url.startsWith('https:') ? 'https' : 'http',
-        },
-      }),
-      request,
-    );
+/** Begins the trace of a request; undefined without tracing, and for probes. */
+export function beginRequestTrace(request: Request): TraceContext | undefined {
+  if (!isTracing() || PROBES.test(splitTarget(request.url).path)) return undefined;
+  return beginTrace(
+    'HTTP',
+    () => ({
+      kind: 'server',
+      attributes: {
+        'http.request.method': request.method,
+        'url.path': showPath(request.url),
+        'url.scheme': request.url.startsWith('https:') ? 'https' : 'http',
+      },
+    }),
+    request,
+  );
 }
 
 /** The beginning of an answer ends its span: the stream of a model has one of its own. */
 export function endRequestTrace(
   trace: TraceContext,
-  {
-    requestId,
-    caller,
-    called,
-  }: { requestId: string; caller: Principal | undefined; called: string | undefined },
+  { requestId, caller, called, operation }: RequestState,
   status: number,
 ): void {
   if (!isSpan(trace)) return;
+  if (operation !== undefined) trace.rename(`${operation.method} ${operation.path}`);
   trace.set({
+    'http.route': operation?.path,
     'http.response.status_code': status,
     'atrium.request.id': requestId,
     'atrium.workspace.id': caller?.workspaceId,

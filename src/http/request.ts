@@ -2,14 +2,12 @@
 // and coercion are not used, because they lose locations, repeats and odd names.
 
 import { Kind, type TObject, type TSchema } from '@sinclair/typebox';
-import { type ValidationEntry, ValidationFailure } from '../core/errors.ts';
+import type { ValidationEntry } from '../core/errors.ts';
 import { isStorableText } from '../core/json.ts';
-import { readBody } from './body.ts';
-import { readDecodedBody } from './inflate.ts';
-import { JSON_BODY_BYTES_MAX, PARAMETERS_MAX } from './limits.ts';
+import { PARAMETERS_MAX } from './limits.ts';
 import { missing } from './mistakes.ts';
-import type { Operation } from './operation.ts';
-import { createValidator, toJsonBody, unstorableText, type Validator } from './validation.ts';
+import type { Operation } from './routes.ts';
+import { createValidator, unstorableText, type Validator } from './validation.ts';
 
 export type Parameters = {
   path: Record<string, unknown>;
@@ -17,50 +15,27 @@ export type Parameters = {
   entries: readonly ValidationEntry[];
 };
 
-/** The parsers of one operation, compiled once. */
-export type RequestParser = {
-  /** Path and query parameters, with every mistake found in them. */
-  parameters(url: string): Parameters;
-  /** The checked body of an operation that has one. Throws as `readBody` and `toJsonBody` do. */
-  body(request: Request): Promise<unknown>;
-  /** The body of an operation that parses it itself. Throws as `readBody` and `readDecodedBody` do. */
-  bytes(request: Request): Promise<Uint8Array>;
-  /** The same of a body that was parsed elsewhere. Throws ValidationFailure. */
-  checked(body: unknown): unknown;
-};
-
 const NO_PARAMETERS: Parameters = { path: {}, query: {}, entries: [] };
 
-export function createRequestParser(operation: Operation): RequestParser {
-  const readPath = createPathReader(operation);
-  const readQuery = createQueryReader(operation.query);
-  const validateBody = operation.body === undefined ? undefined : createValidator(operation.body);
-  const absent = operation.bodyOptional === true ? {} : undefined;
-  const bytesMax = operation.bodyBytesMax ?? JSON_BODY_BYTES_MAX;
-  const readBytes = operation.bodyInflates ? readDecodedBody : readBody;
-  const checked = (body: unknown): unknown => {
-    if (validateBody === undefined) return undefined;
-    const { value, entries } = validateBody(body, ['body']);
-    if (entries.length > 0) throw new ValidationFailure(entries);
-    return value;
-  };
+/** The parser of a URL: path and query parameters, with every mistake found in them. */
+export type ParameterParser = (url: string) => Parameters;
+
+export function createParameterParser(
+  operation: Pick<Operation, 'path' | 'parameters' | 'query' | 'lastTakesRest'>,
+): ParameterParser {
   const takesNone =
     Object.keys(operation.parameters.properties).length === 0 &&
     Object.keys(operation.query.properties).length === 0 &&
     operation.query.additionalProperties !== false;
-  return {
-    parameters(url) {
-      if (takesNone) return NO_PARAMETERS;
-      const target = splitTarget(url);
-      const entries: ValidationEntry[] = [];
-      const path = readPath(target.path, entries);
-      const query = readQuery(target.search, entries);
-      return { path, query, entries };
-    },
-    body: async (request) =>
-      checked(await toJsonBody(request, await readBody(request, bytesMax), { absent })),
-    bytes: (request) => readBytes(request, bytesMax),
-    checked,
+  if (takesNone) return () => NO_PARAMETERS;
+  const readPath = createPathReader(operation);
+  const readQuery = createQueryReader(operation.query);
+  return (url) => {
+    const target = splitTarget(url);
+    const entries: ValidationEntry[] = [];
+    const path = readPath(target.path, entries);
+    const query = readQuery(target.search, entries);
+    return { path, query, entries };
   };
 }
 
@@ -89,7 +64,7 @@ export function splitTarget(url: string): { path: string; search: string } {
   };
 }
 
-function createPathReader(operation: Operation) {
+function createPathReader(operation: Pick<Operation, 'path' | 'parameters' | 'lastTakesRest'>) {
   const placeholders = operation.path
     .split('/')
     .map((segment, position) => ({ name: /^\{(\w+)\}$/.exec(segment)?.[1], position }))
@@ -105,7 +80,7 @@ function createPathReader(operation: Operation) {
     const values: Record<string, unknown> = {};
     for (const { name, position, validate } of placeholders) {
       const loc = ['path', name];
-      const takesRest = operation.lastTakesRest === true && position === last;
+      const takesRest = operation.lastTakesRest && position === last;
       const raw = takesRest ? segments.slice(position).join('/').replace(/\/$/, '') : segments[position];
       const text = decode(raw ?? '', loc, entries);
       if (text !== undefined) values[name] = collect(validate(text, loc), entries);

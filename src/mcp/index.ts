@@ -3,8 +3,8 @@
 import { forbidden, unsupportedMediaType, ValidationFailure } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Area } from '../http/area.ts';
-import { type Route, route } from '../http/operation.ts';
-import { createOperationCall } from '../http/operation-call.ts';
+import type { InnerCall } from '../http/inner-calls.ts';
+import { route } from '../http/operation.ts';
 import { toJsonBody } from '../http/validation.ts';
 import { PROGRESS_MS } from './limits.ts';
 import { createToolCounts } from './metrics.ts';
@@ -18,8 +18,8 @@ import { retrieve } from './tools/retrieve.ts';
 import { searchDocuments } from './tools/search-documents.ts';
 
 export type McpDeps = {
-  /** Routes of other areas, among them those that the tools call. */
-  routes: readonly Route[];
+  /** Calls operations of the service, which the tools do. */
+  call: InnerCall;
   version: string;
   /** Origins whose pages may send requests; `*` stands for all of them. */
   origins: readonly string[];
@@ -28,9 +28,11 @@ export type McpDeps = {
 
 const TOOLS: readonly Tool[] = [retrieve, searchDocuments, readDocument, documentLink, askAgent];
 
-export function createMcp({ routes, version, origins, log }: McpDeps): Area {
+export function createMcp({ call, version, origins, log }: McpDeps): Area {
   const counts = createToolCounts();
-  const operations = findOperations(routes);
+  const operations = Object.fromEntries(
+    Object.entries(OPERATIONS).map(([name, id]) => [name, call.bind(undefined, id)]),
+  ) as Operations;
   const serve = createLazyServe({ operations, tools: TOOLS, version, counts, progressMs: PROGRESS_MS, log });
   const refused = (description: string) => ({ description, schema: McpResponse });
   return {
@@ -87,15 +89,6 @@ function createLazyServe(deps: ServeDeps) {
   const load = async () => (await import('./server.ts')).createServe(deps);
   let loaded: ReturnType<typeof load> | undefined;
   return () => (loaded ??= load());
-}
-
-function findOperations(routes: readonly Route[]): Operations {
-  const calls = Object.entries(OPERATIONS).map(([name, id]) => {
-    const found = routes.find(({ operation }) => operation.id === id);
-    if (found === undefined) throw new Error(`there is no operation ${id}`);
-    return [name, createOperationCall(found)];
-  });
-  return Object.fromEntries(calls) as Operations;
 }
 
 /**

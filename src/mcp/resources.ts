@@ -3,9 +3,8 @@
 import { parseDateTime } from '../core/date-time.ts';
 import { ServiceError } from '../core/errors.ts';
 import { isUuid } from '../core/ids.ts';
-import type { OperationCaller } from '../http/operation-call.ts';
 import { RESOURCES_PAGE_SIZE, SUMMARY_LENGTH_MAX, TEXT_LENGTH_MAX } from './limits.ts';
-import type { Operations } from './tool.ts';
+import type { OperationCaller, Operations } from './tool.ts';
 import type { Excerpt } from './tools/read-document.ts';
 
 const PREFIX = 'atrium://documents/';

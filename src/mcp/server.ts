@@ -11,11 +11,10 @@ import {
 } from '@modelcontextprotocol/server';
 import type { Logger } from '../core/logger.ts';
 import { toPlainSchema } from '../http/openapi.ts';
-import type { OperationCaller } from '../http/operation-call.ts';
 import type { ToolCounts } from './metrics.ts';
 import { listResources, RESOURCE_TEMPLATES, readResource } from './resources.ts';
 import { createRun, type Run } from './run.ts';
-import type { Operations, Tool } from './tool.ts';
+import type { OperationCaller, Operations, Tool } from './tool.ts';
 
 const INSTRUCTIONS =
   'Documents of an organisation. Use retrieve to find passages that answer a question, search_documents to find documents by their ' +

@@ -2,8 +2,8 @@
 
 import { type Static, type TObject, Type } from '@sinclair/typebox';
 import { ValidationFailure } from '../core/errors.ts';
-import type { Scope } from '../core/principal.ts';
-import type { OperationCall, OperationCaller } from '../http/operation-call.ts';
+import type { Principal, Scope } from '../core/principal.ts';
+import type { InnerInput } from '../http/inner-calls.ts';
 import { createValidator, type Validator } from '../http/validation.ts';
 
 /** The operations that tools and resources call, by the ids that they have in the OpenAPI document. */
@@ -16,7 +16,14 @@ export const OPERATIONS = {
   send: 'chat.send-message',
 } as const;
 
-export type Operations = Record<keyof typeof OPERATIONS, OperationCall>;
+/** The caller of a tool, whose key was checked. */
+export type OperationCaller = { principal: Principal; requestId: string; signal: AbortSignal };
+
+/** Each throws as the operation does. */
+export type Operations = Record<
+  keyof typeof OPERATIONS,
+  (caller: OperationCaller, input: InnerInput) => Promise<unknown>
+>;
 
 /** An answer for programs, and as a text for models. */
 export type ToolAnswer = { structured: Record<string, unknown>; text: string };

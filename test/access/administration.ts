@@ -6,15 +6,13 @@ import { createAccess } from '../../src/access/index.ts';
 import { createLifecycle } from '../../src/core/lifecycle.ts';
 import type { Logger } from '../../src/core/logger.ts';
 import type { Scope } from '../../src/core/principal.ts';
-import { createBoundary } from '../../src/http/boundary.ts';
-import { createCors } from '../../src/http/cors.ts';
-import { createRequestMetrics } from '../../src/http/metrics.ts';
-import type { Operation } from '../../src/http/operation.ts';
+import type { Operation } from '../../src/http/routes.ts';
 import { createValidator } from '../../src/http/validation.ts';
 import { connectPostgres, explainOutage, type Sql } from '../../src/infra/postgres/client.ts';
 import { createInvalidation } from '../../src/infra/postgres/invalidation.ts';
 import { eventually } from '../support/child.ts';
 import { testDatabase } from '../support/database.ts';
+import { serveRoutes } from '../support/serve-routes.ts';
 
 export const OPERATOR_KEY = 'operator-key-of-the-tests-0123456789';
 export const WORKSPACE = 'acme';
@@ -82,20 +80,16 @@ export async function startInstance(options: { url: string; clock?: TestClock; l
   ];
   const lifecycle = createLifecycle(jobs, log);
   await lifecycle.start();
-  const boundary = createBoundary({
+  const { http, fetch } = serveRoutes(access.routes, {
     access: (entry) => log.info(entry, 'request'),
-    authenticators: access.authenticators,
-    cors: createCors([]),
+    authenticators: () => access.authenticators,
     log,
-    requestMetrics: createRequestMetrics(),
-    onInterrupt: () => () => undefined,
     explainFailure: explainOutage,
   });
-  const routes = access.routes.map((route) => ({
-    method: route.operation.method,
-    requireDocumented: documentedAnswers(route.operation),
-    pattern: new RegExp(`^${route.operation.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`),
-    answer: boundary.guard(route),
+  const routes = http.operations().map((operation) => ({
+    method: operation.method,
+    requireDocumented: documentedAnswers(operation),
+    pattern: new RegExp(`^${operation.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`),
   }));
 
   const ask = async (method: string, path: string, options: Ask = {}): Promise<Answer> => {
@@ -103,7 +97,7 @@ export async function startInstance(options: { url: string; clock?: TestClock; l
     const url = new URL(path, origin);
     const route = routes.find((each) => each.method === method && each.pattern.test(url.pathname));
     if (route === undefined) throw new Error(`no route for ${method} ${path}`);
-    const response = await route.answer(
+    const response = await fetch(
       new Request(url, {
         method,
         headers: { ...(key === undefined ? {} : { APIKeyHeader: key }), ...headers },

@@ -7,13 +7,13 @@ import { newId } from '../../src/core/ids.ts';
 import { encodeRow } from '../../src/usage/row.ts';
 import { createDeadLetterStore } from '../../src/usage/store/dead-letters.ts';
 import { eventually } from '../support/child.ts';
-import { allRoutes } from '../support/generated-pages.ts';
+import { allOperations } from '../support/generated-pages.ts';
 import { BOOTSTRAP_KEY, WORKSPACE } from '../support/service.ts';
 import { shared } from '../support/shared.ts';
 import { type Answer, BASE, type Body, type Entry, startAudited } from './audited.ts';
 
 const audited = await shared(startAudited());
-const routes = await allRoutes();
+const operations = await allOperations();
 const { sql, ownerId, ownerEmail, bootstrapId, secrets, ask, list, made, newUser, newKey } = audited;
 
 async function binned(count = 1): Promise<string[]> {
@@ -181,8 +181,6 @@ const everyRow = (): Promise<Entry[]> => sql<Entry[]>`
   SELECT id::text, action, workspace_id, before, after FROM audit_log ORDER BY created_at DESC, id DESC LIMIT 20`;
 
 describe('each operation of the administration that changes something', () => {
-  const operations = routes.map(({ operation }) => operation);
-
   test('names its actions, and is tried here', () => {
     const changing = operations.filter(
       ({ method, path }) => method !== 'GET' && path.startsWith('/admin/api/'),

@@ -2,10 +2,12 @@
 
 import { expect, test } from 'bun:test';
 import { trustedOperator } from '../../src/access/index.ts';
-import { createLocalClient } from '../../src/admin/local-client.ts';
+import { ServiceError } from '../../src/core/errors.ts';
 import { SCOPES, type Scope } from '../../src/core/principal.ts';
+import { STATUS } from '../../src/http/failures.ts';
 import { parseStatusTable } from '../acceptance/support/status-table.ts';
 import { eventually } from '../support/child.ts';
+import { serveRoutes } from '../support/serve-routes.ts';
 import { shared } from '../support/shared.ts';
 import { OPERATOR_KEY, startAdministration, WORKSPACE } from './administration.ts';
 
@@ -149,21 +151,19 @@ async function statusFor(caller: string, target: Target, call: Call): Promise<nu
 }
 
 async function onCommandLine(target: Target, { operation, path, body }: Call): Promise<number> {
-  const { access } = administration;
-  const call = createLocalClient({ routes: access.routes, log: SILENT });
+  const { http } = serveRoutes(administration.access.routes);
   const [, , id = ''] = path.split('/');
-  const answer = await call({
-    operation,
-    path: { workspace_id: WORKSPACE, key_id: id, user_id: id },
-    body: body as Record<string, unknown> | undefined,
-    principal: trustedOperator(WORKSPACE),
-  });
+  const input = { path: { workspace_id: WORKSPACE, key_id: id, user_id: id }, body };
   expect(target.userId).not.toBe('');
-  return answer.status;
+  try {
+    await http.call(operation, { principal: trustedOperator(WORKSPACE) }, input);
+    const { responses = {} } = http.operations().find((each) => each.id === operation) ?? {};
+    return Number(Object.keys(responses)[0]);
+  } catch (error) {
+    if (error instanceof ServiceError) return STATUS[error.kind];
+    throw error;
+  }
 }
-
-const ignore = (): void => undefined;
-const SILENT = { debug: ignore, info: ignore, warn: ignore, error: ignore };
 
 test.each(parseStatusTable(TABLE, ['operation']))(
   '%s: operators alone, or as the table says',

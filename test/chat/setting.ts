@@ -1,6 +1,5 @@
 // The chat area with its routes, on a database of the test's own. Several on one database stand for several processes.
 
-import { createApp } from '../../src/app.ts';
 import type { Converse } from '../../src/chat/converse.ts';
 import { createChat } from '../../src/chat/index.ts';
 import type { RetrievePassages } from '../../src/chat/knowledge/passages.ts';
@@ -9,15 +8,13 @@ import type { VisibleDocuments } from '../../src/chat/routes/answers.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import { createLifecycle } from '../../src/core/lifecycle.ts';
 import { type Principal, SCOPES, type Scope } from '../../src/core/principal.ts';
-import { createBoundary } from '../../src/http/boundary.ts';
-import { createCors } from '../../src/http/cors.ts';
-import { createRequestMetrics } from '../../src/http/metrics.ts';
 import { explainOutage, type Sql } from '../../src/infra/postgres/client.ts';
 import { createInvalidation } from '../../src/infra/postgres/invalidation.ts';
 import { type Answer, type Caller, requestOf } from '../acceptance/support/caller.ts';
 import { type ChatClient, createChatClient } from '../support/chat-client.ts';
 import { connectTo, silentLog, testDatabase } from '../support/database.ts';
 import { type OutboxEvent, readOutbox } from '../support/outbox.ts';
+import { serveRoutes } from '../support/serve-routes.ts';
 import { createFakeModel, type FakeModel } from './fake-model.ts';
 
 const WORKSPACE = 'acme';
@@ -116,16 +113,11 @@ async function startChat(url: string, options: StartOptions): Promise<ChatProces
     wakeMover: () => undefined,
     onInterrupt: () => () => undefined,
   });
-  const boundary = createBoundary({
-    access: () => undefined,
-    authenticators: { key: principalOf, session: async () => undefined },
-    cors: createCors([]),
+  const served = serveRoutes(routes, {
+    authenticators: () => ({ key: principalOf, session: async () => undefined }),
     log: silentLog,
-    requestMetrics: createRequestMetrics(),
-    onInterrupt: () => () => undefined,
     explainFailure: explainOutage,
   });
-  const app = createApp({ routes, boundary, cors: createCors([]) });
   const lifecycle = createLifecycle(jobs, silentLog);
   await invalidation.start();
   await lifecycle.start();
@@ -136,7 +128,7 @@ async function startChat(url: string, options: StartOptions): Promise<ChatProces
     await invalidation.close();
     await sql.end({ timeout: 1 });
   };
-  const fetch = async (request: Request): Promise<Response> => app.handle(request);
+  const fetch = async (request: Request): Promise<Response> => served.fetch(request);
   return {
     ...createChatClient(inProcess(fetch), { workspace: WORKSPACE, key: KEY }),
     as: (key) => createChatClient(inProcess(fetch), { workspace: WORKSPACE, key }),

@@ -1,8 +1,7 @@
 // The texts that models read: what a file holds, or is called, cannot pose as a passage or a source of its own.
 
 import { expect, test } from 'bun:test';
-import type { OperationCaller } from '../../src/http/operation-call.ts';
-import type { Operations, Tool } from '../../src/mcp/tool.ts';
+import type { OperationCaller, Operations, Tool } from '../../src/mcp/tool.ts';
 import { askAgent } from '../../src/mcp/tools/ask-agent.ts';
 import { readDocument } from '../../src/mcp/tools/read-document.ts';
 import { retrieve } from '../../src/mcp/tools/retrieve.ts';

@@ -3,7 +3,7 @@
 
 import { join } from 'node:path';
 import { createAccess } from '../../src/access/index.ts';
-import { createApp } from '../../src/app.ts';
+import { listen } from '../../src/app.ts';
 import { createChat } from '../../src/chat/index.ts';
 import { loadConfig } from '../../src/config.ts';
 import { systemClock } from '../../src/core/clock.ts';
@@ -11,13 +11,11 @@ import { createLifecycle } from '../../src/core/lifecycle.ts';
 import { createLogger } from '../../src/core/logger.ts';
 import { connectDatabase } from '../../src/database.ts';
 import { readIdentity } from '../../src/documents/index.ts';
-import { createBoundary } from '../../src/http/boundary.ts';
-import { createCors } from '../../src/http/cors.ts';
-import { createRequestMetrics } from '../../src/http/metrics.ts';
 import { explainOutage } from '../../src/infra/postgres/client.ts';
 import { createInvalidation } from '../../src/infra/postgres/invalidation.ts';
 import { createUsage } from '../../src/usage/index.ts';
 import { createDawdlingModel } from './dawdling-model.ts';
+import { serveRoutes } from './serve-routes.ts';
 
 const config = loadConfig(process.env);
 const log = createLogger(config.log);
@@ -58,18 +56,12 @@ const chat = createChat({
   settings: config.chat,
   log,
 });
-const cors = createCors([]);
-const boundary = createBoundary({
+const { http, fetch } = serveRoutes([...chat.routes, ...access.routes, ...usage.routes], {
   access: log.access,
-  authenticators: access.authenticators,
-  cors,
+  authenticators: () => access.authenticators,
   log,
-  requestMetrics: createRequestMetrics(),
-  onInterrupt: () => () => undefined,
   explainFailure: explainOutage,
 });
-const routes = [...chat.routes, ...access.routes, ...usage.routes];
-const app = createApp({ routes, boundary, cors });
 const lifecycle = createLifecycle(
   [
     { name: 'postgres.invalidation', start: invalidation.start, stop: invalidation.close },
@@ -82,11 +74,11 @@ const lifecycle = createLifecycle(
 await lifecycle.start();
 const { workspace = 'bench', apiKey } = config.bootstrap;
 await access.bootstrap({ workspace, ...(apiKey === undefined ? {} : { key: apiKey }) });
-app.listen({ hostname: config.server.host, port: config.server.port, reusePort: true });
-console.log(`listens on http://127.0.0.1:${app.server()?.port}`);
+const server = listen(fetch, { hostname: config.server.host, port: config.server.port, reusePort: true });
+console.log(`listens on http://127.0.0.1:${server.port}`);
 process.on('SIGTERM', async () => {
-  boundary.refuseNewRequests();
-  await app.server()?.stop();
+  http.refuseNewRequests();
+  await server.stop();
   await lifecycle.stop(config.server.shutdownTimeoutMs);
   await sql.end({ timeout: 1 });
   await log.close();

@@ -4,17 +4,18 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { COMMANDS } from '../../src/admin/commands.ts';
+import { createApp } from '../../src/app.ts';
 import { createAreas } from '../../src/areas.ts';
 import { loadConfig } from '../../src/config.ts';
 import type { ErrorKind } from '../../src/core/errors.ts';
 import { createLogger } from '../../src/core/logger.ts';
 import type { Setting } from '../../src/core/settings-reader.ts';
-import { docsRoutes } from '../../src/http/docs.ts';
+import { createCors } from '../../src/http/cors.ts';
 import { STATUS } from '../../src/http/failures.ts';
 import { healthRoutes } from '../../src/http/health.ts';
-import { createRequestMetrics } from '../../src/http/metrics.ts';
+import { createHttp } from '../../src/http/http.ts';
 import { OPENAI_ERRORS } from '../../src/http/openai-error.ts';
-import type { Operation, Route } from '../../src/http/operation.ts';
+import type { Operation } from '../../src/http/routes.ts';
 import { settingsRoute } from '../../src/http/settings-route.ts';
 import { connectPostgres } from '../../src/infra/postgres/client.ts';
 import { createObjectStore } from '../../src/infra/s3/client.ts';
@@ -27,8 +28,8 @@ import { HARD_FILES } from './hard-files.ts';
 
 const ROOT = join(import.meta.dir, '../..');
 
-/** Every route of the service. Nothing is connected: clients connect when they are first used. */
-export async function allRoutes(): Promise<Route[]> {
+/** Every operation of the service that its document describes. Nothing is connected: clients connect when they are first used. */
+export async function allOperations(): Promise<Operation[]> {
   const log = createLogger({ level: 'silent', format: 'json' });
   const config = loadConfig({});
   const sql = connectPostgres({
@@ -45,25 +46,33 @@ export async function allRoutes(): Promise<Route[]> {
     secretAccessKey: 'none',
     formProfile: 'standard',
   });
-  const { routes, checks } = await createAreas(
-    config,
-    { sql, searchSql: sql, lastingSql: sql, accessSql: sql, lookUpSql: sql, objects },
+  const onInterrupt = () => () => undefined;
+  const http = createHttp({
+    authenticators: () => areas.authenticators,
+    cors: createCors([]),
     log,
-  );
-  const requestMetrics = createRequestMetrics();
-  const described = [
-    ...routes,
-    ...healthRoutes({
-      version: '0',
-      checks,
-      metrics: [],
-      requestMetrics,
-      ending: () => false,
-      siblings: undefined,
-    }),
-    settingsRoute({ settings: [], versions: async () => ({}) }),
-  ];
-  return [...described, ...docsRoutes(described, '0')];
+    access: () => undefined,
+    explainFailure: () => undefined,
+    onInterrupt,
+  });
+  const clients = { sql, searchSql: sql, lastingSql: sql, accessSql: sql, lookUpSql: sql, objects };
+  const areas = await createAreas(config, clients, { http, onInterrupt, log });
+  const health = {
+    version: '0',
+    checks: areas.checks,
+    metrics: [],
+    requestMetrics: http.requestMetrics,
+    ending: () => false,
+    siblings: undefined,
+  };
+  const settings = settingsRoute({ settings: [], versions: async () => ({}) });
+  createApp({
+    http,
+    routes: [...areas.routes, ...healthRoutes(health), settings],
+    version: '0',
+    console: { storeOrigin: 'http://127.0.0.1:1' },
+  });
+  return http.operations().filter(({ isHidden }) => !isHidden);
 }
 
 function renderOperations(operations: readonly Operation[]): string {
@@ -257,7 +266,7 @@ ${rows.join('\n')}
 
 /** Path → the text that it should have. */
 export async function generatedPages(): Promise<Map<string, string>> {
-  const operations = (await allRoutes()).map(({ operation }) => operation);
+  const operations = await allOperations();
   return new Map([
     [join(ROOT, 'docs/reference/operations.md'), renderOperations(operations)],
     [join(ROOT, 'docs/reference/gateway-faults.md'), renderFaults()],

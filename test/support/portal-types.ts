@@ -4,19 +4,33 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { plugin } from 'bun';
-import { portalCalls } from '../../src/console/calls.ts';
-import { renderOpenApiDocument } from '../../src/http/openapi-document.ts';
-import { allRoutes } from './generated-pages.ts';
+import { describeOperations, documentInfo } from '../../src/http/openapi-document.ts';
+import type { Operation } from '../../src/http/routes.ts';
+import { allOperations } from './generated-pages.ts';
 
 export const PORTAL_TYPES = join(import.meta.dir, '../../src/console/web/api-types.d.ts');
 
+/** Below this path the portal calls the operations of the interface with its cookie (console/calls.ts). */
+const CALLS_PATH = '/admin/call';
+
+/** Unprefixed paths of models are duplicates. */
+const isCalled = ({ credential, id }: Pick<Operation, 'credential' | 'id'>): boolean =>
+  credential !== 'none' && credential !== 'key-or-token' && !id.endsWith('-at-root');
+
 export async function renderPortalTypes(): Promise<string> {
-  const routes = await allRoutes();
-  const operations = [...routes, ...portalCalls(routes)]
-    .map(({ operation }) => operation)
-    .filter(({ path }) => path.startsWith('/admin/'));
+  const operations = await allOperations();
+  const called = operations
+    .filter(({ path, ...each }) => !path.startsWith('/admin/') && isCalled(each))
+    .map((each) => ({
+      ...each,
+      credential: 'portal' as const,
+      id: `portal.${each.id}`,
+      path: `${CALLS_PATH}${each.path}`,
+    }));
+  const own = operations.filter(({ path }) => path.startsWith('/admin/'));
   const { default: toTypes, astToString } = await loadGenerator();
-  const types = await toTypes(JSON.parse(renderOpenApiDocument(operations, '0'), withoutRefusals));
+  const document = { ...documentInfo('0'), ...describeOperations([...own, ...called]) };
+  const types = await toTypes(JSON.parse(JSON.stringify(document, withoutRefusals)));
   return `// Made from the OpenAPI document by \`bun run docs:generate\`; a test compares.\n\n${astToString(types)}`;
 }
 

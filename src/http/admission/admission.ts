@@ -4,7 +4,7 @@
 import { ServiceError, unavailable } from '../../core/errors.ts';
 import type { OnInterrupt } from '../../core/interruption.ts';
 import type { Logger } from '../../core/logger.ts';
-import type { Operation } from '../operation.ts';
+import type { Operation } from '../routes.ts';
 import { createDelay, DELAY, type DelayBounds } from './delay.ts';
 import {
   type Asker,
@@ -15,7 +15,7 @@ import {
 } from './fair-semaphore.ts';
 import type { MemoryGuard } from './memory-guard.ts';
 import { createRefusals, type Refusals } from './refusals.ts';
-import { LIMITED_WORK, type LimitedWork, PERMITS, WAITING_MAX, workOf } from './work.ts';
+import { LIMITED_WORK, type LimitedWork, PERMITS, WAITING_MAX } from './work.ts';
 
 /** Refusals that are counted, not logged one by one. */
 export class Overloaded extends ServiceError {
@@ -34,7 +34,7 @@ export type Door = {
 
 export type Admission = {
   /** Undefined for operations that are always begun. */
-  door(operation: Operation): Door | undefined;
+  door(operation: Pick<Operation, 'work'>): Door | undefined;
   refusals: Refusals;
   memory: MemoryGuard | undefined;
   /** By class of work. */
@@ -177,8 +177,7 @@ export function createAdmission({
 
   const byWork = new Map(gates.map((gate) => [gate.work, gate]));
   return {
-    door(operation) {
-      const work = workOf(operation);
+    door({ work }) {
       return work === 'exempt' ? undefined : byWork.get(work);
     },
     refusals,

@@ -19,5 +19,12 @@ export const PERMITS: Record<LimitedWork, number> = { read: 256, write: 128, hea
 export const WAITING_MAX = 1024;
 
 /** The class of an operation that states none. */
-export const workOf = ({ work, area, method }: { work?: Work; area: string; method: string }): Work =>
-  work ?? (area === 'health' ? 'exempt' : method === 'GET' ? 'read' : 'write');
+export const workOf = ({
+  work,
+  area,
+  method,
+}: {
+  work?: Work | undefined;
+  area: string;
+  method: string;
+}): Work => work ?? (area === 'health' ? 'exempt' : method === 'GET' ? 'read' : 'write');

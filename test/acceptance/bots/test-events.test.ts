@@ -151,7 +151,12 @@ describe('nobody gets a signature', () => {
     // The bots of another workspace are not found in one's own.
     expectRefusal(await send(bot, 'hello', foreign, elsewhere.workspace), 404);
     expectRefusal(await send(bot, 'hello', `${sender}x`), 401);
-    expectStatus(await call('POST', `/admin/call${bot.path}`, { key: adminKey, json: {} }), 404);
+    // The portal's own way into the interface takes its cookie alone.
+    const byPortal = await fetch(`${setting.url}/admin/call${bot.path}`, {
+      method: 'POST',
+      headers: { APIKeyHeader: adminKey },
+    });
+    expect(byPortal.status).toBe(401);
   });
 
   test('from the answer, in which no token stands', async () => {

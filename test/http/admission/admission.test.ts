@@ -6,7 +6,6 @@ import { createAdmission, createRunningClock, Overloaded } from '../../../src/ht
 import type { MemoryLevel } from '../../../src/http/admission/memory-guard.ts';
 import { capacityState, createRefusals } from '../../../src/http/admission/refusals.ts';
 import { workOf } from '../../../src/http/admission/work.ts';
-import { route } from '../../../src/http/operation.ts';
 
 const ignore = (): void => undefined;
 const LOG = { debug: ignore, info: ignore, warn: ignore, error: ignore };
@@ -19,9 +18,7 @@ function admissionWith(level: MemoryLevel = 'fine', permits = 2, burstMs = 20) {
   const bounds = { read: permits, model: permits };
   const admission = createAdmission({ memory, log: LOG, onInterrupt, permits: bounds, delay });
   const door = (method: 'GET' | 'POST', work?: 'model') => {
-    const own = work === undefined ? {} : { work };
-    const spec = { ...own, id: 'test.door', method, path: '/', area: 'test', summary: 'A test' } as const;
-    const made = admission.door(route({ ...spec, credential: 'none', responses: {} }, ignore).operation);
+    const made = admission.door({ work: workOf({ work, area: 'test', method }) });
     if (made === undefined) throw new Error('it has no door');
     return made;
   };

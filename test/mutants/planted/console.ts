@@ -2,10 +2,10 @@ import type { Planted } from '../mistake.ts';
 
 export const portal: readonly Planted[] = [
   {
-    mistake: 'an operator reads documents of another workspace with the cookie of the portal',
+    mistake: 'the calls of the portal take a key in the place of its cookie',
     file: 'src/console/calls.ts',
-    text: "credential: 'portal',",
-    replacement: "credential: 'administration',",
+    text: "key: { in: 'portal' }",
+    replacement: "key: { in: 'key' }",
     test: 'test/console/serving.test.ts',
     name: 'the cookie is good for the interface below /admin/call',
   },

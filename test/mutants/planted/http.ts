@@ -26,17 +26,18 @@ export const http: readonly Planted[] = [
   },
   {
     mistake: 'a request has its permit before its body has arrived',
-    file: 'src/http/boundary.ts',
-    text: '    // A body that arrives slowly takes no permit.\n',
-    replacement: '    await exchange.enter();\n    exchange.enter = () => undefined;\n',
+    file: 'src/http/plugin.ts',
+    text: '            await authenticate(stateOf(request), request);\n',
+    replacement:
+      '            await authenticate(stateOf(request), request);\n            const { operation } = stateOf(request);\n            const door = operation && admission?.door(operation);\n            if (door !== undefined) await stateOf(request).enter(door);\n',
     test: 'test/service/slow-clients.test.ts',
     name: 'take no permit',
   },
   {
     mistake: 'an answer that nobody reads is kept',
-    file: 'src/app.ts',
-    text: 'server?.timeout(request, UNREAD_TIMEOUT_SECONDS)',
-    replacement: 'server?.timeout(request, 0)',
+    file: 'src/http/running.ts',
+    text: 'state.setIdleTimeout(UNREAD_TIMEOUT_SECONDS)',
+    replacement: 'state.setIdleTimeout(0)',
     test: 'test/service/slow-clients.test.ts',
     name: 'cut off after a minute',
   },
@@ -148,9 +149,9 @@ export const http: readonly Planted[] = [
   },
   {
     mistake: 'probes are refused while the service drains',
-    file: 'src/http/boundary.ts',
-    text: 'refusing && !probe',
-    replacement: 'refusing',
+    file: 'src/http/plugin.ts',
+    text: "isRefusing() && operation.area !== 'health'",
+    replacement: 'isRefusing()',
     test: 'test/acceptance/shutdown.test.ts',
     name: 'it answers probes: alive, and not ready',
   },
@@ -163,10 +164,10 @@ export const http: readonly Planted[] = [
   },
   {
     mistake: 'a body is read before the credential is looked at',
-    file: 'src/http/boundary.ts',
-    text: "    if (operation.credential !== 'none') {\n",
+    file: 'src/http/plugin.ts',
+    text: '            await authenticate(stateOf(request), request);\n',
     replacement:
-      "    if (operation.body !== undefined) await parser.body(request);\n    if (operation.credential !== 'none') {\n",
+      '            await request.clone().arrayBuffer();\n            await authenticate(stateOf(request), request);\n',
     test: 'test/acceptance/credentials.test.ts',
   },
   {

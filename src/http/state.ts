@@ -1,0 +1,162 @@
+// What is known of one request on its way through the plugins, by the request itself.
+
+import { type Author, type RequestOrigin, toAuthor } from '../core/author.ts';
+import type { Principal } from '../core/principal.ts';
+import type { TraceContext } from '../core/trace-context.ts';
+import type { Door } from './admission/admission.ts';
+import type { Permit } from './admission/fair-semaphore.ts';
+import type { Parameters } from './request.ts';
+import type { Operation } from './routes.ts';
+
+type Server = Bun.Server<undefined>;
+
+const states = new WeakMap<Request, RequestState>();
+
+/** The state of a request; a request that comes from inside, such as a test's, begins with none. */
+export function stateOf(request: Request): RequestState {
+  const known = states.get(request);
+  if (known !== undefined) return known;
+  const state = new RequestState(request, undefined);
+  states.set(request, state);
+  return state;
+}
+
+/** The state of a request that has arrived at the server. */
+export function beginState(request: Request, server: Server | undefined): RequestState {
+  const state = new RequestState(request, server);
+  state.takesPermit = true;
+  states.set(request, state);
+  return state;
+}
+
+/** The same request with another URL. */
+export function withUrl(request: Request, url: string): Request {
+  const changed = new Request(url, request);
+  states.set(changed, stateOf(request));
+  return changed;
+}
+
+/**
+ * A request of the service to itself, for a caller whose credential was checked: nothing is logged or counted for it, and it takes no
+ * permit where the request that causes it has one. `outer`: that request, whose connection and id it shares.
+ */
+export function onBehalfOf(
+  principal: Principal,
+  request: Request,
+  {
+    requestId,
+    outer,
+    takesPermit = false,
+  }: { requestId?: string | undefined; outer?: RequestState; takesPermit?: boolean } = {},
+): Request {
+  const state = new RequestState(request, undefined, outer);
+  state.takesPermit = takesPermit;
+  state.caller = principal;
+  if (requestId !== undefined) state.requestId = requestId;
+  states.set(request, state);
+  return request;
+}
+
+const NO_PARAMETERS: Parameters = { path: {}, query: {}, entries: [] };
+
+export class RequestState {
+  readonly startedAtMs = performance.now();
+  requestId: string;
+  /** Undefined where no route answers. */
+  operation: Operation | undefined;
+  parameters: Parameters = NO_PARAMETERS;
+  caller: Principal | undefined;
+  /** What the request has failed by. */
+  failure: unknown;
+  takesPermit = false;
+  /** For a route that stands for several operations: the name of the one that was called. Its handler sets it for the log. Visible ASCII without quotes. */
+  called: string | undefined;
+  /** Undefined without tracing. */
+  trace: TraceContext | undefined;
+  /** It was answered before its handler ended: what the handler fails by afterwards is of no interest. */
+  isAnswered = false;
+  private readonly server: Server | undefined;
+  /** The request as the server knows it. */
+  private readonly request: Request;
+  private door: Door | undefined;
+  /** Undefined before the request is admitted, and after a stream has taken the permit over. */
+  private permit: Permit | undefined;
+
+  /** The request that has caused this one. */
+  private readonly outer: RequestState | undefined;
+
+  constructor(request: Request, server: Server | undefined, outer?: RequestState) {
+    this.request = request;
+    this.server = server;
+    this.outer = outer;
+    this.requestId = outer?.requestId ?? requestIdOf(request);
+    this.trace = outer?.trace;
+  }
+
+  /** The caller; throws where the route asks for no key. */
+  get principal(): Principal {
+    if (this.caller === undefined) throw new Error(`${this.operation?.id} asks for no key`);
+    return this.caller;
+  }
+
+  /** Its address is null except of operations that are audited, or keep it. */
+  get origin(): RequestOrigin {
+    const keepsAddress = this.operation?.audits !== undefined || this.operation?.keepsAddress;
+    return { address: keepsAddress ? this.address() : null, requestId: this.requestId };
+  }
+
+  /** The caller as the audit log names it. */
+  get author(): Author {
+    return toAuthor(this.principal, this.origin);
+  }
+
+  /** Seconds without a byte in either direction after which the server closes the connection; 0: never. */
+  setIdleTimeout(seconds: number): void {
+    this.server?.timeout(this.request, seconds);
+  }
+
+  /** Takes a permit, after waiting for it where none is free. Throws and rejects as `Door.enter`. */
+  async enter(door: Door): Promise<void> {
+    this.door = door;
+    this.permit = await door.enter(this.caller ?? NOBODY);
+  }
+
+  leave(): void {
+    if (this.permit !== undefined) this.door?.release(this.permit);
+    this.permit = undefined;
+  }
+
+  /** For an answer that goes on as a stream: the request counts as running until the returned function is called. */
+  keepPermit(): () => void {
+    let { permit } = this;
+    this.permit = undefined;
+    const release = (): void => {
+      if (permit !== undefined) this.door?.release(permit);
+      permit = undefined;
+    };
+    // A caller that has disconnected may never read the answer, so that nothing else ends it.
+    const { signal } = this.request;
+    if (signal.aborted) release();
+    else signal.addEventListener('abort', release, { once: true });
+    return release;
+  }
+
+  /** The IP address at the other end of the connection: that of the last proxy, where there is one. */
+  private address(): string | null {
+    if (this.outer !== undefined) return this.outer.address();
+    const address = this.server?.requestIP(this.request)?.address;
+    return address?.replace(/^::ffff:(?=[\d.]+$)/, '') ?? null;
+  }
+}
+
+const NOBODY = { workspaceId: '', keyId: '' };
+
+const REQUEST_ID = /^[\w.:/+=-]{1,128}$/;
+
+export const isRequestId = (text: string): boolean => REQUEST_ID.test(text);
+
+/** The caller's own request id where it is valid for a log line, else a new one. */
+function requestIdOf(request: Request): string {
+  const given = request.headers.get('x-request-id');
+  return given !== null && isRequestId(given) ? given : Bun.randomUUIDv7();
+}
