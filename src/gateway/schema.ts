@@ -101,16 +101,19 @@ export const ModelList = component('ModelList', 'The models that can be asked.',
   data: Type.Array(ModelRead, { description: 'The models, in the order of the models file.' }),
 });
 
-export const ModelUsageQuery = Type.Object({
-  from: Type.Optional(text('Start, cut down to its hour; absent: 30 days before `to`.')),
-  to: Type.Optional(text('End, filled up to its hour; absent: now.')),
-  group_by: Type.Optional(
-    oneOf([...GROUPINGS, 'person'], {
-      default: 'model',
-      description: 'What to tell apart. A person is the one whose keys were used.',
-    }),
-  ),
-});
+export const ModelUsageQuery = Type.Object(
+  {
+    from: Type.Optional(text('Start, cut down to its hour; absent: 30 days before `to`.')),
+    to: Type.Optional(text('End, filled up to its hour; absent: now.')),
+    group_by: Type.Optional(
+      oneOf([...GROUPINGS, 'person'], {
+        default: 'model',
+        description: 'What to tell apart. A person is the one whose keys were used.',
+      }),
+    ),
+  },
+  { additionalProperties: false },
+);
 
 export const OwnUsageQuery = Type.Object(
   {

@@ -7,7 +7,7 @@ import { findUnstorable, isNestedDeeper, isRawNumber } from '../core/json.ts';
 import { JSON_NESTING_MAX } from '../http/limits.ts';
 import { missing } from '../http/mistakes.ts';
 import { isJsonMediaType } from '../http/validation.ts';
-import { OWN_SOURCE, type UsageEvent } from './event.ts';
+import type { UsageEvent } from './event.ts';
 import { findFieldMistakes } from './event-types.ts';
 import {
   EVENT_BYTES_MAX,
@@ -18,6 +18,7 @@ import {
   SUBJECT_BYTES_MAX,
   TYPE_BYTES_MAX,
 } from './limits.ts';
+import { isOwnSource, OWN_SOURCE } from './own-source.ts';
 
 export type SentEvent = {
   /** Attributes by name, and `data`. */
@@ -28,7 +29,8 @@ export type SentEvent = {
   suspect: boolean;
 };
 
-export type Checked = { event: UsageEvent } | { mistakes: ValidationEntry[] };
+/** `warning`: what is odd about an event that is stored nevertheless. */
+export type Checked = { event: UsageEvent; warning?: string } | { mistakes: ValidationEntry[] };
 
 const REQUIRED = { id: EVENT_ID_BYTES_MAX, source: SOURCE_BYTES_MAX, type: TYPE_BYTES_MAX } as const;
 const OWN = new Set(['specversion', 'id', 'source', 'type', 'subject', 'time', 'data', 'datacontenttype']);
@@ -44,7 +46,8 @@ export function checkEvent(workspaceId: string, sent: SentEvent, now: Date): Che
   };
   checkRequired(sent, mistakes);
   const { specversion, source: from, type: named } = fields;
-  if (from === OWN_SOURCE) wrong('source', `the source ${OWN_SOURCE} is the service's own`);
+  if (typeof from === 'string' && isOwnSource(from))
+    wrong('source', `the source ${OWN_SOURCE}, and what looks like it, is the service's own`);
   if (typeof named === 'string' && named !== '' && !DOTTED_NAME.test(named))
     wrong('type', 'a type is a dotted name: parts of a-z, 0-9, _ and -, with dots between them');
   if (typeof specversion === 'string' && specversion !== '' && specversion !== '1.0')
@@ -59,8 +62,14 @@ export function checkEvent(workspaceId: string, sent: SentEvent, now: Date): Che
   if (mistakes.length > 0 || data === undefined || timeMicroseconds === undefined) return { mistakes };
   const { id: eventId, source, type } = fields as Record<keyof typeof REQUIRED, string>;
   const event = { id: newId(), workspaceId, eventId, source, type, subject, timeMicroseconds };
-  return { event: { ...event, data: data.text, extensions, value: toValue(data.value) } };
+  const value = toValue(data.value);
+  const warning = value === null ? { warning: NOT_SUMMED } : {};
+  return { event: { ...event, data: data.text, extensions, value }, ...warning };
 }
+
+const NOT_SUMMED =
+  'data.value: no number that can be summed, so sums count the event with 0; expected a finite number of at most 1e30 and 40 ' +
+  'digits, or a text that is a plain number';
 
 function checkRequired({ fields, loc }: SentEvent, mistakes: ValidationEntry[]): void {
   for (const name of ['id', 'source', 'specversion', 'type'] as const) {

@@ -20,6 +20,3 @@ export type UsageEvent = {
   /** `data.value` as the text of a number that Postgres reads; null where it is no number. */
   value: string | null;
 };
-
-/** The source of the service's own events, which no other sender may use. */
-export const OWN_SOURCE = 'atrium';

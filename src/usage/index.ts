@@ -131,7 +131,7 @@ export async function createUsage(deps: UsageDeps): Promise<Usage> {
           keptSince: () => (retentionDays === 0 ? undefined : horizon()),
           clock,
         }),
-        summarise: createSummarise({ summaries: createSummaries(sql), awaitStoring: settled }),
+        summarise: createSummarise({ summaries: createSummaries(sql), awaitStoring: settled, clock }),
       }),
       ...conversationEventRoutes(createConversationEventReader(sql)),
       ...deadLetterRoutes(createDeadLetters({ store: letters, appender })),

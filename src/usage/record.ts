@@ -1,7 +1,7 @@
 import type { RecordEvents } from '../core/event.ts';
 import { newId } from '../core/ids.ts';
 import type { Appender } from './appender.ts';
-import { OWN_SOURCE } from './event.ts';
+import { OWN_SOURCE } from './own-source.ts';
 import { encodeRow } from './row.ts';
 
 export type RecordMetrics = { recorded: number; refused: number };

@@ -3,6 +3,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { parseDateTime } from '../core/date-time.ts';
 import { valueError } from '../core/errors.ts';
+import { isTimeZone } from '../core/time-zone.ts';
 import { pageOf } from '../http/paging.ts';
 import { Parsed, type ParseOutcome } from '../http/parsed.ts';
 import {
@@ -27,8 +28,8 @@ const Authorization = Type.Optional(
 /** Query of operations whose only parameter is the key. */
 export const KeyQuery = Type.Object({ authorization: Authorization });
 
-/** A bound as it was sent, and its milliseconds since 1970. */
-export type Bound = { text: string; ms: number };
+/** A bound as it was sent, and its milliseconds since 1970; without a zone as if it were UTC. */
+export type Bound = { text: string; ms: number; hasZone: boolean };
 
 /** Throws ValidationFailure for a window that ends before it begins. */
 export function refuseReversed(from: Bound | undefined, to: Bound | undefined): void {
@@ -44,8 +45,10 @@ const bound = (description: string) =>
 
 function parseBound(input: string, loc: (string | number)[]): ParseOutcome<Bound> {
   // A blank before a zone is an unescaped plus.
-  const ms = parseDateTime(input.trim().replace(/ (\d\d:?\d\d)$/, zoneOrTime))?.getTime();
-  if (ms !== undefined) return { value: { text: input, ms } };
+  const text = input.trim().replace(/ (\d\d:?\d\d)$/, zoneOrTime);
+  const ms = parseDateTime(text)?.getTime();
+  // Behind the date a sign can only be that of a zone.
+  if (ms !== undefined) return { value: { text: input, ms, hasZone: /[Zz+-]/.test(text.slice(10)) } };
   const error = 'expected YYYY-MM-DD HH:MM:SS.mmm';
   const msg = `Input should be a valid datetime, ${error}`;
   return { mistake: { type: 'datetime_parsing', loc, msg, input, ctx: { error } } };
@@ -57,39 +60,69 @@ const zoneOrTime = (match: string, zone: string, at: number, text: string): stri
 
 const WINDOW_BOUNDS = { from_date: bound('Start of the window'), to_date: bound('End of the window') };
 
-export const MetricQuery = Type.Object({
-  ...WINDOW_BOUNDS,
-  authorization: Authorization,
-  cursor: Type.Optional(text('A page that another answer named; blank: the first.')),
-  size: Type.Optional(
-    Type.Integer({
-      minimum: 0,
-      maximum: PAGE_SIZE_MAX,
-      description: `Metrics in a page; default ${PAGE_SIZE_DEFAULT}.`,
-    }),
-  ),
-  include_total: Type.Optional(flag('Whether to count the window.')),
-  newest: Type.Optional(
-    flag('Without a cursor: begins with the last page, whose `previous_page` leads to older events.'),
-  ),
-});
+/** A misspelt parameter must not widen a window. */
+const CLOSED = { additionalProperties: false } as const;
 
-export const SummaryQuery = Type.Object({
-  ...WINDOW_BOUNDS,
-  authorization: Authorization,
-  type: Type.Optional(
-    Type.String({ minLength: 1, description: 'Types that are this, or begin with it and a dot.' }),
-  ),
-  group_by: oneOf(GROUPINGS, { default: 'type', description: 'What a row of the answer stands for.' }),
-  size: Type.Optional(
-    Type.Integer({
-      minimum: 1,
-      maximum: SUMMARY_SIZE_MAX,
-      description: `Groups in a page; default ${SUMMARY_SIZE_DEFAULT}.`,
+export const MetricQuery = Type.Object(
+  {
+    ...WINDOW_BOUNDS,
+    authorization: Authorization,
+    cursor: Type.Optional(text('A page that another answer named; blank: the first.')),
+    size: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: PAGE_SIZE_MAX,
+        description: `Metrics in a page; default ${PAGE_SIZE_DEFAULT}.`,
+      }),
+    ),
+    include_total: Type.Optional(flag('Whether to count the window.')),
+    newest: Type.Optional(
+      flag('Without a cursor: begins with the last page, whose `previous_page` leads to older events.'),
+    ),
+  },
+  CLOSED,
+);
+
+/** A zone by its IANA name. */
+const Zone = Parsed<string>(
+  (input, loc) => {
+    if (isTimeZone(input)) return { value: input };
+    const error = 'expected the IANA name of a time zone, such as Europe/Berlin';
+    return {
+      mistake: { type: 'value_error', loc, msg: `Value error, ${error}`, input, ctx: { error } },
+    };
+  },
+  {
+    description:
+      'The time zone of hours, days, months, and of bounds without a zone, by its IANA name; default UTC.',
+  },
+);
+
+export const SummaryQuery = Type.Object(
+  {
+    ...WINDOW_BOUNDS,
+    authorization: Authorization,
+    time: oneOf(['stored', 'event'], {
+      default: 'stored',
+      description:
+        'The time that bounds, hours, days and months go by: `created_at`, or the `time` of the event.',
     }),
-  ),
-  cursor: Type.Optional(text('`next_page` of the page before; blank: the first.')),
-});
+    timezone: Type.Optional(Zone),
+    type: Type.Optional(
+      Type.String({ minLength: 1, description: 'Types that are this, or begin with it and a dot.' }),
+    ),
+    group_by: oneOf(GROUPINGS, { default: 'type', description: 'What a row of the answer stands for.' }),
+    size: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: SUMMARY_SIZE_MAX,
+        description: `Groups in a page; default ${SUMMARY_SIZE_DEFAULT}.`,
+      }),
+    ),
+    cursor: Type.Optional(text('`next_page` of the page before; blank: the first.')),
+  },
+  CLOSED,
+);
 
 export const MetricEvent = openComponent('MetricEvent', 'Extension attributes stand beside the rest.', {
   specversion: text('The version of CloudEvents.'),
@@ -148,9 +181,11 @@ export const Ingested = component('IngestedEvents', 'What became of the events.'
         id: nullableText("The event's own id."),
         status: oneOf(['accepted', 'rejected']),
         error: Type.Optional(Type.String()),
+        warning: Type.Optional(Type.String()),
       }),
     ),
-    'What became of each, in the order in which they were sent.',
+    'What became of each, in the order in which they were sent. The `warning` of an accepted one says that no sum adds its ' +
+      '`data.value`, which is no finite number.',
   ),
 });
 
@@ -162,7 +197,10 @@ export const NothingIngested = component('NothingIngested', 'Events of which non
 
 const Sums = {
   events: Type.Integer({ minimum: 0, description: 'How many.' }),
-  value: Type.Number({ description: 'Sum of `data.value`, where that is a number.' }),
+  value: Type.Number({
+    description:
+      'Sum of `data.value`. One that is no finite number (or a text of one) counts as 0, which ingestion warns of.',
+  }),
 };
 
 export const Summary = component('MetricSummary', 'Sums of usage events.', {

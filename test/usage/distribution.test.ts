@@ -152,8 +152,26 @@ async function statementsSent(): Promise<string[]> {
   await reader.total(window);
   const summaries = createSummaries(sql);
   for (const groupBy of GROUPINGS)
-    await summaries.groups({ ...window, typePrefix: 'chat', groupBy, after: undefined, limit: 10 });
-  await summaries.total({ ...window, typePrefix: undefined, groupBy: 'day', after: undefined, limit: 10 });
+    await summaries.groups({
+      ...window,
+      typePrefix: 'chat',
+      groupBy,
+      time: 'stored',
+      timezone: 'UTC',
+      ofEvents: false,
+      after: undefined,
+      limit: 10,
+    });
+  await summaries.total({
+    ...window,
+    typePrefix: undefined,
+    groupBy: 'day',
+    time: 'stored',
+    timezone: 'UTC',
+    ofEvents: false,
+    after: undefined,
+    limit: 10,
+  });
   const page = { limit: 10, after: { createdAt: new Date(0), id: newId() } };
   await createConversationEventReader(sql).page({ workspaceId, sessionId: 1 }, page);
   await database.sql`UPDATE usage_finished_days SET until = date_trunc('day', now() AT TIME ZONE 'UTC') - interval '2 days'`;

@@ -2360,6 +2360,7 @@ export interface components {
                 /** @enum {string} */
                 status: "accepted" | "rejected";
                 error?: string;
+                warning?: string;
             }[];
         };
         NothingIngested: {
@@ -2372,6 +2373,7 @@ export interface components {
                 /** @enum {string} */
                 status: "accepted" | "rejected";
                 error?: string;
+                warning?: string;
             }[];
         };
         MetricSummary: {
@@ -4535,8 +4537,10 @@ export interface operations {
                 from_date?: string;
                 to_date?: string;
                 authorization?: string;
+                time?: "stored" | "event";
+                timezone?: string;
                 type?: string;
-                group_by?: "type" | "day" | "hour" | "subject" | "source";
+                group_by?: "type" | "month" | "day" | "hour" | "subject" | "source";
                 size?: number;
                 cursor?: string;
             };

@@ -7,7 +7,7 @@ import { checkEvent, type SentEvent } from '../check-event.ts';
 import { encodeRow } from '../row.ts';
 
 export type IngestResult = { index: number; id: string | null } & (
-  | { status: 'accepted' }
+  | { status: 'accepted'; warning?: string }
   | { status: 'rejected'; error: string }
 );
 export type Ingested = { accepted: number; rejected: number; results: IngestResult[] };
@@ -37,7 +37,8 @@ export function createIngest({ appender, clock }: { appender: Appender; clock: C
       const id = typeof given === 'string' && given.length <= SHOWN_ID_MAX ? given.toWellFormed() : null;
       if ('event' in checked) {
         rows.push(encodeRow(checked.event));
-        return { index, id, status: 'accepted' };
+        const { warning } = checked;
+        return { index, id, status: 'accepted', ...(warning === undefined ? {} : { warning }) };
       }
       if (mistakes.length < MISTAKES_MAX) mistakes.push(...checked.mistakes);
       return { index, id, status: 'rejected', error: checked.mistakes.map(toSentence).join('; ') };

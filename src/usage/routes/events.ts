@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import { malformed } from '../../core/errors.ts';
+import { fromLocalTime } from '../../core/time-zone.ts';
 import { type Route, route } from '../../http/operation.ts';
 import { jsonText } from '../answers.ts';
 import { readCloudEvents } from '../cloud-events.ts';
@@ -10,6 +11,7 @@ import type { createRetrieve } from '../operations/retrieve.ts';
 import type { createSummarise } from '../operations/summarise.ts';
 import { renderPage, renderSummary } from '../render.ts';
 import {
+  type Bound,
   CloudEvent,
   Ingested,
   InWorkspace,
@@ -132,7 +134,9 @@ export function eventRoutes({ ingest, retrieve, summarise }: EventRoutesDeps): R
         path: `${ROOT}/summary`,
         summary: "Sums of a workspace's metrics",
         description:
-          'Groups in order of their key. Whole hours remain when their events have reached the end of their retention.',
+          'Groups in order of their key. Whole hours by time of storage remain when their events have reached the end of their ' +
+          'retention. With `time=event`, and by hours, days or months of a zone whose offset is no whole number of hours, sums ' +
+          'are made of the events that are kept.',
         query: SummaryQuery,
         responses: {
           200: {
@@ -149,7 +153,8 @@ export function eventRoutes({ ingest, retrieve, summarise }: EventRoutesDeps): R
         refusals: [400],
       },
       async ({ path, query }) => {
-        const { from_date: from, to_date: to, type, group_by: groupBy, size = SUMMARY_SIZE_DEFAULT } = query;
+        const { type, group_by: groupBy, size = SUMMARY_SIZE_DEFAULT, time, timezone = 'UTC' } = query;
+        const [from, to] = [inZone(query.from_date, timezone), inZone(query.to_date, timezone)];
         refuseReversed(from, to);
         const typePrefix = type?.replace(/\.?\*?$/, '');
         const summary = await summarise(path.workspace_id, {
@@ -157,6 +162,8 @@ export function eventRoutes({ ingest, retrieve, summarise }: EventRoutesDeps): R
           to: to?.ms,
           typePrefix: typePrefix === '' ? undefined : typePrefix,
           groupBy,
+          time,
+          timezone,
           size,
           after: readKey(query.cursor?.trim()),
         });
@@ -165,6 +172,10 @@ export function eventRoutes({ ingest, retrieve, summarise }: EventRoutesDeps): R
     ),
   ];
 }
+
+/** A bound without a zone is one of this zone. */
+const inZone = (bound: Bound | undefined, zone: string): Bound | undefined =>
+  bound === undefined || bound.hasZone ? bound : { ...bound, ms: fromLocalTime(zone, bound.ms) };
 
 /** The key that a summary's cursor holds. */
 function readKey(cursor: string | undefined): string | undefined {

@@ -1,18 +1,25 @@
-// Sums of events by type, day, hour, subject or source: whole hours from the rollups (of subjects, of which there are many,
-// whole days that are over), parts of hours at the ends of the window from the events themselves.
+// Sums of events by type, time, subject or source: whole hours from the rollups (of subjects, of which there are many, whole days
+// that are over), parts of hours at the ends of the window from the events themselves. By the time of the events they are made of
+// these alone.
 
 import { type BucketRange, bucketsOf } from '../../core/time-buckets.ts';
 import type { Transaction } from '../../infra/postgres/client.ts';
 import type { TimeWindow } from '../cursor.ts';
 import { renderTimestamp } from './reader.ts';
 
-export const GROUPINGS = ['type', 'day', 'hour', 'subject', 'source'] as const;
+export const GROUPINGS = ['type', 'month', 'day', 'hour', 'subject', 'source'] as const;
 export type Grouping = (typeof GROUPINGS)[number];
 
 export type SummaryQuery = TimeWindow & {
   /** Selects this type and those that begin with it and a dot; undefined: all. */
   typePrefix: string | undefined;
   groupBy: Grouping;
+  /** The time that bounds and groups go by. */
+  time: 'stored' | 'event';
+  /** The IANA name of the zone of hours, days and months. */
+  timezone: string;
+  /** Read no rollups. */
+  ofEvents: boolean;
   /** Only groups after this key. */
   after: string | undefined;
   limit: number;
@@ -34,19 +41,24 @@ export function createSummaries(sql: Transaction) {
   const finishedUntil = sql`(SELECT until FROM usage_finished_days)`;
 
   /** Rows `(at, type, source, subject, events, value)` of the window; columns that a rollup does not have are null. */
-  const counted = ({ workspaceId, from, to, typePrefix }: SummaryQuery, bySubject: boolean) => {
+  const counted = (query: SummaryQuery, bySubject: boolean) => {
+    const { workspaceId, from, to, typePrefix, ofEvents } = query;
+    const at = query.time === 'event' ? 'time' : 'created_at';
     const ofType =
       typePrefix === undefined
         ? sql``
         : sql`AND (type = ${typePrefix} OR starts_with(type, ${`${typePrefix}.`}))`;
-    const ofWindow = (column: 'day' | 'hour' | 'created_at', { from: begin, until: end }: BucketRange) => sql`
+    const ofWindow = (
+      column: 'day' | 'hour' | 'created_at' | 'time',
+      { from: begin, until: end }: BucketRange,
+    ) => sql`
       WHERE workspace_id = ${workspaceId} ${ofType}
       ${begin === undefined ? sql`` : sql`AND ${sql(column)} >= ${time(begin)}`}
       ${end === undefined ? sql`` : sql`AND ${sql(column)} < ${time(end)}`}`;
     const parts = bucketsOf(
       from,
       to === undefined ? undefined : to + 1,
-      bySubject ? SUBJECT_GRAINS : GRAINS,
+      ofEvents ? [0] : bySubject ? SUBJECT_GRAINS : GRAINS,
     ).map((range) => {
       if (range.grain === DAY)
         return sql`SELECT day AS at, type, NULL AS source, subject, events, value
@@ -54,8 +66,8 @@ export function createSummaries(sql: Transaction) {
           UNION ALL SELECT hour, type, NULL, subject, events, value
             FROM usage_by_subject ${ofWindow('hour', range)} AND hour >= ${finishedUntil}`;
       if (range.grain === 0)
-        return sql`SELECT created_at AS at, type, source, subject, 1 AS events, coalesce(value, 0) AS value
-            FROM usage_events ${ofWindow('created_at', range)}`;
+        return sql`SELECT ${sql(at)} AS at, type, source, subject, 1 AS events, coalesce(value, 0) AS value
+            FROM usage_events ${ofWindow(at, range)}`;
       return bySubject
         ? sql`SELECT hour AS at, type, NULL AS source, subject, events, value
             FROM usage_by_subject ${ofWindow('hour', range)}`
@@ -65,10 +77,17 @@ export function createSummaries(sql: Transaction) {
     return parts.reduce((all, part) => sql`${all} UNION ALL ${part}`);
   };
 
-  const keyOf = (groupBy: Grouping) => {
-    if (groupBy === 'day') return sql`to_char(at, 'YYYY-MM-DD')`;
-    if (groupBy === 'hour') return sql`to_char(at, 'YYYY-MM-DD"T"HH24":00:00"')`;
-    return sql`${sql(groupBy)}`;
+  const keyOf = ({ groupBy, timezone }: SummaryQuery) => {
+    if (groupBy !== 'hour' && groupBy !== 'day' && groupBy !== 'month') return sql`${sql(groupBy)}`;
+    const isUtc = timezone === 'UTC';
+    const local = isUtc ? sql`at` : sql`(at AT TIME ZONE 'UTC' AT TIME ZONE ${timezone})`;
+    if (groupBy === 'month') return sql`to_char(${local}, 'YYYY-MM')`;
+    if (groupBy === 'day') return sql`to_char(${local}, 'YYYY-MM-DD')`;
+    const hour = sql`to_char(${local}, 'YYYY-MM-DD"T"HH24":00:00"')`;
+    if (isUtc) return hour;
+    // Of an hour that comes twice when clocks are set back, the offset tells which.
+    return sql`${hour} || CASE WHEN ${local} < at THEN '-' ELSE '+' END ||
+      to_char(greatest(${local} - at, at - ${local}), 'HH24:MI')`;
   };
 
   return {
@@ -77,7 +96,7 @@ export function createSummaries(sql: Transaction) {
       const behind = query.after === undefined ? sql`` : sql`WHERE key > ${query.after}`;
       return sql<SummaryRow[]>`
         SELECT key, sum(events)::bigint AS events, trim_scale(sum(value))::text AS value
-        FROM (SELECT ${keyOf(query.groupBy)} COLLATE "C" AS key, events, value FROM (${counted(query, query.groupBy === 'subject')}) AS counted) AS keyed
+        FROM (SELECT ${keyOf(query)} COLLATE "C" AS key, events, value FROM (${counted(query, query.groupBy === 'subject')}) AS counted) AS keyed
         ${behind} GROUP BY key ORDER BY key LIMIT ${query.limit + 1}`;
     },
 

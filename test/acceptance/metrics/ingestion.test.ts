@@ -53,7 +53,7 @@ const GOOD = { integer: 7, string: '1', boolean: true };
 type Ingested = {
   accepted: number;
   rejected: number;
-  results: { index: number; id: string; status: string; error?: string }[];
+  results: { index: number; id: string; status: string; error?: string; warning?: string }[];
 };
 
 const setting = await shared(startSetting());
@@ -305,7 +305,8 @@ describe('ingestion', () => {
     const missing = ['value', 'chat_session_id', 'persona_id'].map((name) => `missing body.data.${name}`);
     expect(await mistakes(eventOf({ data: {} }))).toEqual(missing);
     expect(await mistakes(eventOf({ data: undefined }))).toEqual(missing);
-    expect(await mistakes(eventOf({ source: 'atrium' }))).toEqual(['value_error body.source']);
+    for (const source of ['atrium', 'Atrium', 'atrium ', 'аtrium', 'atri\u200bum'])
+      expect(await mistakes(eventOf({ source }))).toEqual(['value_error body.source']);
     for (const type of ['Chat.create', 'chat..create', '.chat', 'chat.', 'chat create', 'chat/create', 'é'])
       expect(await mistakes(eventOf({ type }))).toEqual(['value_error body.type']);
     expect(await mistakes(eventOf({ data_base64: 'eA==' }))).toEqual(['value_error body.data_base64']);
@@ -454,3 +455,23 @@ test('structured mode is what the media type says, not what the body looks like'
   expectStatus(await metrics.send([eventOf()], STRUCTURED), 422);
   expectStatus(await metrics.send(eventOf(), BATCH), 422);
 });
+
+test.each([[1e31], ['NaN'], ['Infinity'], ['many'], [''], [true], [[1]], [{ a: 1 }]])(
+  'says that no sum adds the value %p',
+  async (value) => {
+    const metrics = await freshMetrics();
+    const events = [
+      eventOf({ type: 'own.odd', data: { value } }),
+      eventOf({ type: 'own.odd', data: { value: 2 } }),
+    ];
+    const { results } = bodyOf<Ingested>(await metrics.sendAll(events), 202);
+    expect(results.map(({ status }) => status)).toEqual(['accepted', 'accepted']);
+    expect(results[0]?.warning).toStartWith('data.value: no number that can be summed');
+    expect(results[1]).not.toHaveProperty('warning');
+    const sums = await eventually('both', async () => {
+      const { text } = await metrics.get('summary', { type: 'own.odd' });
+      return text.includes('"events":2') && text;
+    });
+    expect(sums).toContain('"total":{"events":2,"value":2}');
+  },
+);

@@ -108,6 +108,116 @@ describe('summaries', () => {
   });
 });
 
+describe('summaries by the time of the events', () => {
+  /** Around the turns of months, days and daylight saving. */
+  const TIMES = [
+    '2026-01-31T22:59:59.999Z', // January in Berlin, and February in Kathmandu
+    '2026-01-31T23:00:00.000Z', // February in Berlin
+    '2026-02-01T00:00:00.000Z',
+    '2026-10-25T00:30:00.000Z', // 02:30 in Berlin, in summer
+    '2026-10-25T01:30:00.000Z', // 02:30 once more, in winter
+    '2026-10-25T02:30:00.000Z',
+  ];
+  const prepared = async () => {
+    const metrics = await freshMetrics();
+    const sent = TIMES.map((time, index) => eventOf({ type: 'own.tick', time, data: { value: 2 ** index } }));
+    expectStatus(await metrics.sendAll(sent), 202);
+    await eventually(
+      'all of them',
+      async () => (await metrics.page({ include_total: true })).total === TIMES.length,
+    );
+    return async (query: Record<string, string>) => {
+      const { items, total } = bodyOf<Summary>(
+        await metrics.everything.get('summary', { time: 'event', type: 'own', ...query }),
+        200,
+      );
+      return { items: items.map(({ key, value }) => `${key} ${value}`), total: total.value };
+    };
+  };
+  const BERLIN = { timezone: 'Europe/Berlin' };
+
+  test('go by months, days and hours of a time zone, also one of half hours and where clocks are set back', async () => {
+    const sums = await prepared();
+    expect((await sums({ group_by: 'month' })).items).toEqual(['2026-01 3', '2026-02 4', '2026-10 56']);
+    expect((await sums({ group_by: 'month', ...BERLIN })).items).toEqual([
+      '2026-01 1',
+      '2026-02 6',
+      '2026-10 56',
+    ]);
+    expect((await sums({ group_by: 'day', timezone: 'Asia/Kathmandu' })).items).toEqual([
+      '2026-02-01 7',
+      '2026-10-25 56',
+    ]);
+    const hours = await sums({ group_by: 'hour', ...BERLIN, from_date: '2026-10-25 00:00:00' });
+    expect(hours.items).toEqual([
+      '2026-10-25T02:00:00+01:00 16',
+      '2026-10-25T02:00:00+02:00 8',
+      '2026-10-25T03:00:00+01:00 32',
+    ]);
+    const newYork = await sums({ group_by: 'hour', timezone: 'America/New_York', to_date: '2026-02-01' });
+    expect(newYork.items).toEqual([
+      '2026-01-31T17:00:00-05:00 1',
+      '2026-01-31T18:00:00-05:00 2',
+      '2026-01-31T19:00:00-05:00 4',
+    ]);
+  });
+
+  test('have bounds in their zone, where the bounds name none', async () => {
+    const sums = await prepared();
+    const january = { from_date: '2026-01-01 00:00:00', to_date: '2026-01-31 23:59:59.999' };
+    expect((await sums({ ...january, group_by: 'type' })).total).toBe(3);
+    expect((await sums({ ...january, ...BERLIN })).total).toBe(1);
+    const ofUtc = { from_date: '2026-01-01T00:00:00Z', to_date: '2026-01-31T23:59:59.999Z' };
+    expect((await sums({ ...ofUtc, ...BERLIN })).total).toBe(3);
+    expect((await sums({ from_date: '2026-02-01', ...BERLIN, group_by: 'subject' })).total).toBe(62);
+  });
+
+  test('are of the time of storage unless they say otherwise', async () => {
+    const sums = await prepared();
+    const year = `${new Date().getUTCFullYear()}`;
+    for (const timezone of ['UTC', 'Europe/Berlin', 'Asia/Kolkata'])
+      for (const group_by of ['month', 'day', 'hour']) {
+        const { items, total } = await sums({ time: 'stored', group_by, timezone });
+        expect(total).toBe(63);
+        for (const item of items) expect(item).toStartWith(year);
+      }
+  });
+});
+
+describe('a parameter or value that there is not', () => {
+  test('is no time zone', async () => {
+    const metrics = await freshMetrics();
+    for (const timezone of ['Nowhere/Atlantis', '+02:00', 'EST5EDT4,M3', "UTC'", '']) {
+      const answer = await metrics.get('summary', { timezone });
+      expect(bodyOf<{ detail: { loc: string[] }[] }>(answer, 422).detail[0]?.loc).toEqual([
+        'query',
+        'timezone',
+      ]);
+    }
+    expectStatus(await metrics.get('summary', { time: 'storage' }), 422);
+  });
+
+  test('is refused, so that no window is wider than it was meant', async () => {
+    const metrics = await freshMetrics();
+    const { call, adminKey } = setting;
+    const models = `/admin/api/workspaces/${metrics.workspace}/model-usage`;
+    const answers = [
+      await metrics.get('summary', { form_date: '2026-01-01' }),
+      await metrics.get('by_created_at', { form_date: '2026-01-01' }),
+      await call('GET', models, { key: adminKey, query: { form_date: '2026-01-01' } }),
+    ];
+    for (const answer of answers)
+      expect(bodyOf<{ detail: object[] }>(answer, 422).detail).toEqual([
+        {
+          type: 'extra_forbidden',
+          loc: ['query', 'form_date'],
+          msg: expect.stringContaining("'form_date' is not known here"),
+          input: '2026-01-01',
+        },
+      ]);
+  });
+});
+
 describe("the service's own events", () => {
   test('tell of people who are added, changed and deleted, and of who signs in and out', async () => {
     const metrics = await freshMetrics();
