@@ -227,6 +227,36 @@ test.skipIf(missing)(
   },
 );
 
+test.skipIf(missing)('extra variables, volumes and certificates reach the container', async () => {
+  const values = join(freshFolder(), 'values.yaml');
+  writeFileSync(
+    values,
+    `tls: { caBundle: "-----BEGIN CERTIFICATE-----\\nx" }
+extraEnv: [{ name: HTTPS_PROXY, value: "http://proxy:3128" }]
+extraVolumes: [{ name: creds, secret: { secretName: nats } }]
+extraVolumeMounts: [{ name: creds, mountPath: /run/nats, readOnly: true }]
+serviceMonitor: { enabled: true, labels: { release: prometheus } }
+prometheusRule: { enabled: true }
+`,
+  );
+  const all = await render('--values', values);
+  const { containers, volumes } = workload(all).spec.template.spec;
+  const environment = new Map(containers[0]?.env.map(({ name, value }) => [name, value]));
+  expect(environment.get('NODE_EXTRA_CA_CERTS')).toBe('/etc/atrium-authorities/ca.crt');
+  expect(environment.get('HTTPS_PROXY')).toBe('http://proxy:3128');
+  const mounted = containers[0]?.volumeMounts?.map(({ name, mountPath }) => `${name} ${mountPath}`);
+  expect(mounted).toEqual(expect.arrayContaining(['authorities /etc/atrium-authorities', 'creds /run/nats']));
+  expect(volumes.map(({ name }) => name)).toEqual(expect.arrayContaining(['authorities', 'creds']));
+  const bundle = all.resources.find(({ metadata }) => metadata.name.endsWith('-authorities'));
+  expect(bundle?.data).toEqual({ 'ca.crt': '-----BEGIN CERTIFICATE-----\nx\n' });
+  expect(kindsIn(all)).toEqual(expect.arrayContaining(['ServiceMonitor', 'PrometheusRule']));
+  const rules = all.resources.find(({ kind }) => kind === 'PrometheusRule');
+  const groups = rules?.spec['groups'];
+  expect(groups).toContainEqual(expect.objectContaining({ name: 'atrium' }));
+  for (const kind of ['ServiceMonitor', 'PrometheusRule'])
+    expect(kindsIn(await rendered.default())).not.toContain(kind);
+});
+
 test.skipIf(missing).each([
   ['PROT', ['--set', 'settings.PROT=3000']],
   ['DATABASE_URL', ['--set', 'settings.DATABASE_URL=postgres://a']],
@@ -237,6 +267,9 @@ test.skipIf(missing).each([
   ['needs the secret DATABASE_URL', ['--set', 'embedded.enabled=false']],
   ['needs settings.S3_ENDPOINT', [...valuesOf('scaled'), '--set', 'settings.S3_ENDPOINT=']],
   ['embedded.enabled has one replica', ['--set', 'autoscaling.enabled=true']],
+  ['replicas=3 needs embedded.enabled=false', ['--set', 'replicas=3']],
+  ['tls.caBundle and tls.caConfigMap', ['--set', 'tls.caBundle=x', '--set', 'tls.caConfigMap=y']],
+  ['extraEnv', ['--set', 'extraEnv.A=x']],
   ['needs secrets.existing.name', ['--set', 'secrets.existing.keys={OPENAI_API_KEY}']],
   [
     'NATS_URL is in secrets.values and in',

@@ -164,6 +164,9 @@ const OF_CHART = [
   'SHUTDOWN_DELAY_MS',
 ];
 const CHART_SCHEMA = join(ROOT, 'deploy/helm/atrium/values.schema.json');
+const ALERTS = join(ROOT, 'deploy/prometheus/alerts.yaml');
+/** A chart can read its own files alone. */
+const CHART_ALERTS = join(ROOT, 'deploy/helm/atrium/alerts.yaml');
 
 /** The schema of the chart's values, with the settings of the service that are not secret. */
 function renderChartSchema(): string {
@@ -274,6 +277,7 @@ export async function generatedPages(): Promise<Map<string, string>> {
     [join(ROOT, 'docs/reference/events.md'), renderEvents(operations)],
     [join(ROOT, 'docs/reference/audit.md'), renderAudit(operations)],
     [join(ROOT, 'docs/reference/settings.md'), renderSettingsPage()],
+    [CHART_ALERTS, readFileSync(ALERTS, 'utf8')],
     [join(ROOT, 'docs/reference/errors.md'), renderErrors()],
     [join(ROOT, 'docs/reference/guarantees.md'), renderGuarantees()],
     ...DASHBOARDS.map((dashboard): [string, string] => [

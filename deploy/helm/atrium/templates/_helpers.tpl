@@ -46,6 +46,11 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- if and .Values.embedded.enabled (not (get .Values.settings "S3_ENDPOINT")) -}}true{{- end -}}
 {{- end -}}
 
+{{/* Whether certificates of authorities of yours are mounted. */}}
+{{- define "atrium.hasAuthorities" -}}
+{{- if or .Values.tls.caBundle .Values.tls.caConfigMap -}}true{{- end -}}
+{{- end -}}
+
 {{/* What the schema cannot say in a sentence. */}}
 {{- define "atrium.validate" -}}
 {{- $secrets := include "atrium.secretKeys" . | fromJsonArray -}}
@@ -57,7 +62,13 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- fail (printf "%s is in secrets.values and in secrets.existing.keys: the value comes from one of them" $name) -}}
 {{- end -}}
 {{- end -}}
+{{- if and .Values.tls.caBundle .Values.tls.caConfigMap -}}
+{{- fail "tls.caBundle and tls.caConfigMap are both set: the certificates come from one of them" -}}
+{{- end -}}
 {{- if .Values.embedded.enabled -}}
+{{- if gt (int (default 1 .Values.replicas)) 1 -}}
+{{- fail (printf "embedded.enabled has one replica, whose volume no other pod can use: replicas=%d needs embedded.enabled=false and servers of your own" (int .Values.replicas)) -}}
+{{- end -}}
 {{- if .Values.autoscaling.enabled -}}
 {{- fail "embedded.enabled has one replica: autoscaling needs embedded.enabled=false and servers of your own" -}}
 {{- end -}}

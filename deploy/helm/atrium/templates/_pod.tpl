@@ -10,6 +10,9 @@ metadata:
     # Pods are replaced when a secret or the models file of the chart changes.
     checksum/secret: {{ toJson .Values.secrets | sha256sum }}
     checksum/models: {{ .Values.models | sha256sum }}
+    {{- if .Values.tls.caBundle }}
+    checksum/authorities: {{ .Values.tls.caBundle | sha256sum }}
+    {{- end }}
     {{- with .Values.podAnnotations }}
     {{- toYaml . | nindent 4 }}
     {{- end }}
@@ -65,6 +68,13 @@ spec:
         - name: {{ $name }}_FILE
           value: /run/secrets/atrium/{{ $name }}
         {{- end }}
+        {{- if include "atrium.hasAuthorities" . }}
+        - name: NODE_EXTRA_CA_CERTS
+          value: /etc/atrium-authorities/{{ .Values.tls.caKey }}
+        {{- end }}
+        {{- with .Values.extraEnv }}
+        {{- toYaml . | nindent 8 }}
+        {{- end }}
       ports:
         - name: http
           containerPort: 3000
@@ -106,6 +116,14 @@ spec:
           mountPath: /etc/atrium
           readOnly: true
         {{- end }}
+        {{- if include "atrium.hasAuthorities" . }}
+        - name: authorities
+          mountPath: /etc/atrium-authorities
+          readOnly: true
+        {{- end }}
+        {{- with .Values.extraVolumeMounts }}
+        {{- toYaml . | nindent 8 }}
+        {{- end }}
   volumes:
     - name: tmp
       emptyDir: {}
@@ -138,6 +156,14 @@ spec:
     - name: models
       configMap:
         name: {{ include "atrium.fullname" . }}
+    {{- end }}
+    {{- if include "atrium.hasAuthorities" . }}
+    - name: authorities
+      configMap:
+        name: {{ .Values.tls.caConfigMap | default (printf "%s-authorities" (include "atrium.fullname" .)) }}
+    {{- end }}
+    {{- with .Values.extraVolumes }}
+    {{- toYaml . | nindent 4 }}
     {{- end }}
   {{- with .Values.nodeSelector }}
   nodeSelector:
