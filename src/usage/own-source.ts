@@ -1,5 +1,7 @@
 // The source of the service's own events, and whatever a person could take for it.
 
+import { toNormalForm } from '../core/normal-form.ts';
+
 /** No other sender may use it: its events say who has signed in, and what was written. */
 export const OWN_SOURCE = 'atrium';
 
@@ -29,17 +31,16 @@ const ASCII_LENGTH_MAX = OWN_SOURCE.length + 1;
 /** Whether it is the name, or is written so that people read the name. */
 export function isOwnSource(source: string): boolean {
   if (source.length > ASCII_LENGTH_MAX && !/[^\x21-\x7e]/.test(source)) return false;
-  const letters = [...toPlain(toPlain(source).toLowerCase())].map((letter) => LETTERS.get(letter) ?? letter);
+  const letters = [...toPlain(source)].map((letter) => LETTERS.get(letter) ?? letter);
   const shown = letters.join('').replaceAll('rn', 'm');
   return isNearly(shown) || (BACKWARDS.test(source) && isNearly([...shown].reverse().join('')));
 }
 
 const toPlain = (text: string): string =>
-  text
-    .replaceAll(/[\u{1f150}-\u{1f1ff}]/gu, toBoxedLetter)
-    .normalize('NFKD')
+  toNormalForm(text.replaceAll(/[\u{1f150}-\u{1f1ff}]/gu, toBoxedLetter), 'NFKD')
     // The small letter of this Greek capital looks like a u.
     .replaceAll('\u039c', 'm')
+    .toLowerCase()
     .replaceAll(UNSEEN, '');
 
 function toBoxedLetter(character: string): string {
