@@ -1,16 +1,15 @@
 // From a question to its answer: by a bot's list, or by a model.
 
 import type { CachedLookup } from '../core/cached-lookup.ts';
-import { ServiceError, unavailable, upstreamFailed, upstreamTimeout } from '../core/errors.ts';
+import { type ServiceError, unavailable } from '../core/errors.ts';
 import { traced } from '../core/tracing.ts';
-import { abortable, within } from '../core/wait.ts';
-import type { ChatMessage, ChatPart, StreamChat } from '../gateway/chat-call.ts';
-import { type CitingAnswer, createCitingAnswer } from './citing/answer.ts';
+import type { ChatMessage, StreamChat } from '../gateway/chat-call.ts';
+import { askModel } from './ask-model.ts';
+import { createCitingAnswer } from './citing/answer.ts';
 import { showPassages } from './citing/shown-passages.ts';
 import type { Found, Knowledge } from './knowledge/index.ts';
 import type { Passage } from './knowledge/passage.ts';
 import {
-  ANSWER_LENGTH_MAX,
   CONTEXT_QUESTIONS_MAX,
   HISTORY_MESSAGES_DEFAULT,
   HISTORY_TOKENS_DEFAULT,
@@ -20,7 +19,7 @@ import {
 import type { Memory } from './memory.ts';
 import { replyTo } from './replies.ts';
 import type { Agent, AgentNames } from './store/agents.ts';
-import type { Answer, Citation, Said, Turn } from './turn.ts';
+import type { Answer, Said, Turn } from './turn.ts';
 
 export type GenerateDeps = {
   /** By `AgentNames` as JSON: the agent that one of the ids names, else the workspace's default. */
@@ -32,14 +31,18 @@ export type GenerateDeps = {
   timeoutMs?: number;
 };
 
+/** Where `stop` aborts, the text so far is the answer. */
 export type Generate = (
   turn: Turn,
-  options: { onText(text: string): void; signal: AbortSignal },
+  options: { onText(text: string): void; signal: AbortSignal; stop?: AbortSignal },
 ) => Promise<Answer>;
+
+const NEVER = new AbortController().signal;
 
 /**
  * Makes an answer within its time limit. Throws a ServiceError if the model fails, or if the documents cannot be searched
- * for an agent that answers from them alone; the signal's reason when it aborts, and errors of the database.
+ * for an agent that answers from them alone; the reason of `signal` when it aborts, or of `stop` before the first word; and errors
+ * of the database.
  */
 export function createGenerate({
   agents,
@@ -58,13 +61,14 @@ export function createGenerate({
     return knowledge.find({ workspaceId, email: readsAs, question, earlier: questionsOf(earlier) }, signal);
   };
 
-  const answer: Generate = async (turn, { onText, signal }) => {
+  const answer: Generate = async (turn, { onText, signal, stop = NEVER }) => {
+    const leaving = AbortSignal.any([signal, stop]);
     const agent = (await agents.get(agentKeyOf(turn))) ?? FALLBACK_AGENT;
     if (agent.kind === 'bot')
-      return fixedAnswer(agent, await replyTo(agent.replies, turn.message, signal), onText);
+      return fixedAnswer(agent, await replyTo(agent.replies, turn.message, leaving), onText);
     const window = { messagesMax: agent.historyMessages, tokensMax: agent.historyTokens };
     const earlier = await memory.before(turn, window);
-    const { passages, isWhole } = await findPassages(agent, { turn, earlier, signal });
+    const { passages, isWhole } = await findPassages(agent, { turn, earlier, signal: leaving });
     const { instructions, knowledgeOnly } = agent;
     const notFoundText = agent.notFoundText ?? NOT_FOUND_TEXT_DEFAULT;
     if (knowledgeOnly && passages.length === 0) {
@@ -72,42 +76,37 @@ export function createGenerate({
       return fixedAnswer(agent, notFoundText, onText);
     }
     const messages = toPrompt({ instructions, passages, knowledgeOnly, earlier, question: turn.message });
-    signal.throwIfAborted();
-    // Ends the call of the model where the answer is not waited for any more.
-    const ending = new AbortController();
-    const parts = streamChat({
-      caller: accountOf(turn),
-      ...(agent.model === null ? {} : { model: agent.model }),
-      messages,
-      ...(agent.temperature === null ? {} : { temperature: agent.temperature }),
-      signal: ending.signal,
-    });
+    leaving.throwIfAborted();
     const unsupportedText = knowledgeOnly ? notFoundText : undefined;
     // An answer that was shown no passages has none to cite.
     const citing =
       passages.length === 0
         ? undefined
         : createCitingAnswer({ question: turn.message, passages, unsupportedText });
-    try {
-      const collecting = collect(parts, { citing, onText });
-      const { text, citations, end } = await within(abortable(collecting, signal), timeoutMs, () => {
-        throw upstreamTimeout('The model did not answer in time');
-      });
-      memory.remember(turn, { window, earlier, answer: text });
-      return {
-        message: text,
-        citations,
-        agentId: agent.id,
-        kind: agent.kind,
-        model: end.model,
-        finishReason: end.finishReason,
-        promptTokens: end.usage.promptTokens,
-        completionTokens: end.usage.completionTokens,
-      };
-    } catch (error) {
-      ending.abort(error);
-      throw error instanceof ServiceError ? toModelFailure(error) : error;
-    }
+    const asked = {
+      caller: accountOf(turn),
+      ...(agent.model === null ? {} : { model: agent.model }),
+      messages,
+      ...(agent.temperature === null ? {} : { temperature: agent.temperature }),
+    };
+    const { text, citations, end } = await askModel(streamChat, asked, {
+      citing,
+      onText,
+      signal,
+      stop,
+      timeoutMs,
+    });
+    memory.remember(turn, { window, earlier, answer: text });
+    return {
+      message: text,
+      citations,
+      agentId: agent.id,
+      kind: agent.kind,
+      model: end.model,
+      finishReason: end.finishReason,
+      promptTokens: end.usage.promptTokens,
+      completionTokens: end.usage.completionTokens,
+    };
   };
   return (turn, options) =>
     traced('invoke_agent', descriptionOf(turn), async (span) => {
@@ -193,34 +192,3 @@ export function toPrompt(parts: {
 }
 
 const toChatMessage = (role: ChatMessage['role'], content: string): ChatMessage => ({ role, content });
-
-type End = Extract<ChatPart, { type: 'end' }>;
-
-async function collect(
-  parts: AsyncIterable<ChatPart>,
-  { citing, onText }: { citing: CitingAnswer | undefined; onText(text: string): void },
-): Promise<{ text: string; citations: Citation[]; end: End }> {
-  let text = '';
-  const say = (delta: string): void => {
-    text += delta;
-    if (text.length > ANSWER_LENGTH_MAX) throw upstreamFailed("The model's answer is too long");
-    onText(delta);
-  };
-  for await (const part of parts) {
-    if (part.type === 'end') {
-      const cited = await citing?.end(text);
-      if (cited !== undefined) say(cited.rest);
-      return { text: text.toWellFormed(), citations: cited?.citations ?? [], end: part };
-    }
-    // No database holds a NUL.
-    const delta = part.text.replaceAll('\0', '');
-    say(citing?.push(delta) ?? delta);
-  }
-  throw upstreamFailed('The model broke off its answer');
-}
-
-const KEPT = new Set(['too-many-requests', 'upstream-failed', 'upstream-timeout', 'unavailable']);
-
-/** All other refusals of a model's call are caused by the agent's configuration, not by the caller. */
-const toModelFailure = (error: ServiceError): ServiceError =>
-  KEPT.has(error.kind) ? error : upstreamFailed('The model of the agent cannot be asked', { cause: error });

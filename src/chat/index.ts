@@ -105,6 +105,7 @@ export function createChat(deps: ChatDeps): Area & { converse: Converse } {
   const ignore = (): void => undefined;
   invalidation.subscribe('chat-first', (answerId) => line.isFirst(Number(answerId)), ignore);
   invalidation.subscribe('chat-deleted', (answerId) => line.drop(Number(answerId)), ignore);
+  invalidation.subscribe('chat-stopped', (answerId) => line.stop(Number(answerId)), ignore);
   invalidation.subscribe('chat-over', (answerId) => line.isOver(Number(answerId)), ignore);
   deps.onInterrupt(line.interrupt);
   const accept = createAcceptQuestion({ store: stores.turns, line, wakeMover });
@@ -124,7 +125,7 @@ export function createChat(deps: ChatDeps): Area & { converse: Converse } {
     routes: [
       ...conversationRoutes({ sessions: stores.sessions, accept, show, wakeMover }),
       ...sessionRoutes({ ...stores, show, wakeMover }),
-      ...messageRoutes(stores.messages, wakeMover),
+      ...messageRoutes({ store: stores.messages, follow: line.follow, wakeMover }),
       ...agentRoutes({ store: stores.agents, requireWorkspace, changed: agents.reset }),
     ],
     jobs: [

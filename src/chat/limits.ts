@@ -89,6 +89,9 @@ export const RECOVERED_MAX = 16;
 /** Sessions that one look sees. */
 export const LOOK_MAX = 1000;
 
+/** For the process of an answer that is stopped to store it. */
+export const STOP_WAIT_MS = 5000;
+
 /** Silence of a stream after which a comment keeps it open. */
 export const PING_MS = 15_000;
 

@@ -1,7 +1,7 @@
 // Answers that are not complete yet. A process makes its own answers, one at a time in each session: here are the text that their
 // listeners get, and whether the process still owns them. For answers of other processes it waits.
 
-import { notFound, ServiceError } from '../core/errors.ts';
+import { conflict, notFound, ServiceError } from '../core/errors.ts';
 import type { TraceContext } from '../core/trace-context.ts';
 import { currentTrace } from '../core/tracing.ts';
 import { ALIVE_MS } from './limits.ts';
@@ -36,6 +36,8 @@ export type OwnAnswer = {
   /** Its end may be in the database already, which alone knows from now on whether it counts. */
   isStoring: boolean;
   ending: AbortController;
+  /** Aborts when somebody stops the answer: then the text so far is the answer. */
+  stopping: AbortController;
   /** Of the request that entered it. */
   trace: TraceContext | undefined;
   /** Whether it is still this process's, and so certain to be the one that counts. */
@@ -79,6 +81,7 @@ export function openAnswer(
     isLost: false,
     isStoring: false,
     ending: new AbortController(),
+    stopping: new AbortController(),
     trace: currentTrace(),
     isSure: () => !own.isLost && lease.covers(own.ownedAt),
     say(text) {
@@ -100,8 +103,13 @@ export function openAnswer(
     },
     end: (outcome) => ('answered' in outcome ? resolve(outcome.answered) : reject(outcome.error)),
   };
+  // One that is taken over may have been stopped before.
+  if (turn.caller.stopped === true) own.stopping.abort(stoppedRefusal());
   return own;
 }
+
+/** Why there is no answer to a question whose answer was stopped before its first word. */
+export const stoppedRefusal = () => conflict('The answer was stopped');
 
 /** The process's own view of its lease: until it expires, no other process takes over its answers. */
 export type Lease = {

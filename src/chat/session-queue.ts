@@ -20,6 +20,7 @@ import {
   type Lease,
   type OwnAnswer,
   openAnswer,
+  stoppedRefusal,
   toError,
   toFailure,
 } from './pending-answer.ts';
@@ -90,10 +91,13 @@ export function createSessionQueue(deps: SessionQueueDeps) {
       entry.end({ error });
     }
   };
-  const make = async ({ turn, say, ending: { signal } }: OwnAnswer): Promise<Result> => {
+  const make = async ({ turn, say, ending, stopping }: OwnAnswer): Promise<Result> => {
+    const { signal } = ending;
+    const stop = stopping.signal;
     try {
       signal.throwIfAborted();
-      return { answer: await generate(turn, { onText: say, signal }) };
+      stop.throwIfAborted();
+      return { answer: await generate(turn, { onText: say, signal, stop }) };
     } catch (error) {
       if (isUnavailable(error)) return { failure: toFailure(unavailable('The database cannot be reached')) };
       if (!(error instanceof ServiceError) && !signal.aborted)
@@ -147,6 +151,13 @@ export function createSessionQueue(deps: SessionQueueDeps) {
     entry.turn = { ...entry.turn, historyVersion };
     begin(entry);
   };
+  /** The text so far is the answer. One that waits in the queue fails at once, without its turn: no model is asked. */
+  const stop = (answerId: number): void => {
+    const entry = entries.get(answerId);
+    if (entry === undefined || entry.isStoring) return;
+    entry.stopping.abort(stoppedRefusal());
+    entry.running ??= run(entry);
+  };
   /** Leaves all answers to other processes: those who wait for them here get a 503. */
   const interrupt = (): void => {
     isStopping = true;
@@ -171,6 +182,7 @@ export function createSessionQueue(deps: SessionQueueDeps) {
     follow: (ids: { userMessageId: number; answerId: number }): AnswerStream =>
       entries.get(ids.answerId)?.answerStream ?? closedStream(ids, followed.wait(ids.answerId)),
     isFirst,
+    stop,
     /** Its question was deleted: it keeps its place, but no model is asked any more. */
     drop(answerId: number): void {
       const entry = entries.get(answerId);
@@ -184,7 +196,7 @@ export function createSessionQueue(deps: SessionQueueDeps) {
     knows: (answerId: number): boolean => entries.has(answerId),
     /** Answers that are being made here, or wait for their turn. */
     length: (): number => entries.size,
-    /** Reads which answers were taken over from this process, and which of other processes have ended. */
+    /** Reads which answers were taken over from this process or stopped, and which of other processes have ended. */
     async check(): Promise<void> {
       const askedAt = performance.now();
       const own = [...entries.values()].filter(({ isLost, isStoring }) => !isLost && !isStoring);
@@ -194,9 +206,10 @@ export function createSessionQueue(deps: SessionQueueDeps) {
       const over = new Map((await store.over(attempts, followedIds)).map((each) => [each.answerId, each]));
       for (const answerId of followedIds) if (over.has(answerId)) followed.look(answerId);
       for (const entry of own) {
-        const lost = over.get(entry.turn.answerId);
-        if (lost !== undefined) lose(entry, lost);
+        const found = over.get(entry.turn.answerId);
+        if (found !== undefined && !found.isStopped) lose(entry, found);
         else {
+          if (found?.isStopped === true) stop(entry.turn.answerId);
           entry.ownedAt = askedAt;
           if (entry.isFirst) begin(entry);
           entry.flush();

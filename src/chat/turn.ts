@@ -10,6 +10,8 @@ export type TurnCaller = {
   limits?: KeyLimits;
   /** Whose documents may be cited, by e-mail; null: none, for the key lacks the scope. */
   readsAs: string | null;
+  /** Somebody has stopped the answer. */
+  stopped?: true;
 };
 
 /** Which conversations a caller reaches: those of their own keys; administrators every one of the workspace. */

@@ -355,6 +355,16 @@ export const guarantees: readonly Guarantee[] = [
     mistakes: ['another persona of a session is told as a new chat'],
   },
   {
+    says: 'An answer that is being made is stopped in whatever process makes it, by whoever reaches its conversation, and by nobody else',
+    tests: ['test/chat/stop.test.ts'],
+    mistakes: ['anybody stops the answers of others'],
+  },
+  {
+    says: 'An answer of a model has text; one without has failed, with the reason',
+    tests: ['test/acceptance/chat/answers-without-text.test.ts'],
+    mistakes: ['an answer without text is an answer'],
+  },
+  {
     says: 'Bots accept only events with a valid platform token or key, and answer each event once',
     tests: ['test/acceptance/bots/verification.test.ts', 'test/acceptance/bots/processes.test.ts'],
     mistakes: ['a bot believes tokens of every issuer', 'a bot believes tokens for another audience'],

@@ -115,6 +115,8 @@ export function createChatClient(
       call('PUT', `${root}/messages/${workspace}/${id}`, { headers, json }),
     remove: (id: number): Promise<Answer> =>
       call('DELETE', `${root}/messages/${workspace}/${id}`, { headers }),
+    stopAnswer: (id: number): Promise<Answer> =>
+      call('DELETE', `${root}/messages/${workspace}/${id}/answer`, { headers }),
     feedback: (id: number, json: unknown): Promise<Answer> =>
       call('POST', `${root}/messages/${workspace}/${id}/feedback`, { headers, json }),
     sessions: (query: Query = {}): Promise<Answer> =>

@@ -10,6 +10,8 @@ export type CitingAnswer = {
   push(delta: string): string;
   /** The text to send after the text so far, and the citations of both. */
   end(text: string): Promise<{ rest: string; citations: Citation[] }>;
+  /** The citations of an answer that ends with this text, in the middle. */
+  cite(text: string): Promise<Citation[]>;
 };
 
 /**
@@ -26,12 +28,14 @@ export function createCitingAnswer({
   unsupportedText: string | undefined;
 }): CitingAnswer {
   const numbering = createNumbering(passages.length, { asksNone: unsupportedText !== undefined });
+  const cite = (answer: string) => citationsOf({ answer, question, passages, used: numbering.used });
   return {
     push: numbering.push,
+    cite,
     async end(text) {
       const kept = numbering.end();
       const answer = text + kept;
-      const citations = await citationsOf({ answer, question, passages, used: numbering.used });
+      const citations = await cite(answer);
       const isSaid = unsupportedText === undefined || citations.length > 0 || numbering.restsOnNone();
       if (isSaid) return { rest: kept, citations };
       return { rest: `${kept}${answer.trim() === '' ? '' : '\n\n'}${unsupportedText}`, citations };

@@ -1,13 +1,21 @@
-import { notFound } from '../../core/errors.ts';
+import { conflict, notFound } from '../../core/errors.ts';
 import type { WakeEventMover } from '../../core/event.ts';
 import type { Principal } from '../../core/principal.ts';
+import { within } from '../../core/wait.ts';
 import { type Route, route } from '../../http/operation.ts';
 import { FEEDBACK_EXAMPLE, MESSAGE_EXAMPLE } from '../examples.ts';
+import { STOP_WAIT_MS } from '../limits.ts';
 import { FeedbackCreate, FeedbackRead, MessagePath } from '../schema.ts';
+import type { SessionQueue } from '../session-queue.ts';
 import type { MessageStore } from '../store/messages.ts';
 import { CHAT } from './answers.ts';
 
 const ITEM = '/api/v1/chat/messages/{workspace_id}/{message_id}';
+
+/** The finish reason of an answer that was stopped. */
+const STOPPED = 'stopped';
+
+const endedRefusal = () => conflict('The answer is not being made any more');
 
 type MessageInput = { path: { workspace_id: string; message_id: number }; principal: Principal };
 
@@ -17,7 +25,13 @@ const toReference = ({ path, principal }: MessageInput) => ({
   reach: principal,
 });
 
-export function messageRoutes(store: MessageStore, wakeMover: WakeEventMover): Route[] {
+export type MessageRoutesDeps = {
+  store: MessageStore;
+  follow: SessionQueue['follow'];
+  wakeMover: WakeEventMover;
+};
+
+export function messageRoutes({ store, follow, wakeMover }: MessageRoutesDeps): Route[] {
   return [
     route(
       {
@@ -47,6 +61,35 @@ export function messageRoutes(store: MessageStore, wakeMover: WakeEventMover): R
           throw notFound('There is no answer of this id');
         wakeMover();
         return { message_id: path.message_id, ...feedback };
+      },
+    ),
+    route(
+      {
+        ...CHAT,
+        id: 'chat.stop-answer',
+        method: 'DELETE',
+        path: `${ITEM}/answer`,
+        summary: 'Stop an answer that is being made',
+        description:
+          'By the id of the question, or of its answer, which the stream names in its first event. The model is cancelled. The ' +
+          'text so far is the answer, with the `finish_reason` `stopped`: whoever waits for it gets it, a stream ends with it, ' +
+          'and the same message again gives it. An answer without a word yet, also in the queue, has failed (409 for who waits), ' +
+          'and the same message again is answered anew. An answer that was stopped before is 204 again; one that has ended by ' +
+          'itself is 409.',
+        parameters: MessagePath,
+        responses: { 204: { description: 'Stopped; no content.' } },
+        refusals: [404, 409],
+      },
+      async ({ path, principal }) => {
+        const answer = await store.stopAnswer(toReference({ path, principal }));
+        if (answer === undefined) throw notFound('There is no answer of this id');
+        if (!answer.isStopped) throw endedRefusal();
+        const reason = follow(answer).outcome.then(
+          ({ finishReason }) => finishReason,
+          () => STOPPED,
+        );
+        // It is stopped also if its process does not store it in time.
+        if ((await within(reason, STOP_WAIT_MS, () => STOPPED)) !== STOPPED) throw endedRefusal();
       },
     ),
     route(

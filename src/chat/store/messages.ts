@@ -22,6 +22,7 @@ export type Message = {
 
 /** A message of a session that the caller may reach: for others there is none. */
 export type MessageReference = { workspaceId: string; messageId: number; reach: Reach };
+export type StoppedAnswer = { answerId: number; userMessageId: number; isStopped: boolean };
 export type MessageStore = ReturnType<typeof createMessageStore>;
 
 /** A finished reply that the channel asks to have stored. */
@@ -124,6 +125,31 @@ export function createMessageStore(sql: Transaction) {
           (SELECT pg_notify('atrium_invalidate', 'chat-deleted:' || gone.id) FROM gone WHERE state = 'pending')
         FROM question`;
       return rows.length > 0;
+    },
+
+    /**
+     * Marks the answer with this id, or to the question with this id, as stopped if it is being made, and notifies the process
+     * that makes it. `isStopped`: it is marked now, or was stopped before. Undefined where there is no such answer.
+     */
+    async stopAnswer({
+      workspaceId,
+      messageId,
+      reach,
+    }: MessageReference): Promise<StoppedAnswer | undefined> {
+      const [row] = await sql<StoppedAnswer[]>`
+        WITH here AS MATERIALIZED (
+          SELECT coalesce(m.answer_id, m.id) AS id
+          FROM chat_messages m JOIN chat_sessions ON chat_sessions.id = m.session_id
+          WHERE m.id = ${messageId} AND m.workspace_id = ${workspaceId} AND m.deleted_at IS NULL
+            AND ${reachedBy(sql, reach)}),
+        marked AS (
+          UPDATE chat_messages m SET watched = true, caller = (m.caller::jsonb || '{"stopped": true}')::json
+          FROM here WHERE m.id = here.id AND m.state = 'pending' RETURNING m.id)
+        SELECT a.id AS "answerId", a.parent_id AS "userMessageId",
+          EXISTS (SELECT FROM marked) OR coalesce(a.finish_reason = 'stopped' OR a.error_kind = 'conflict', false) AS "isStopped",
+          (SELECT pg_notify('atrium_invalidate', 'chat-stopped:' || marked.id) FROM marked)
+        FROM here JOIN chat_messages a ON a.id = here.id AND a.state IS NOT NULL`;
+      return row;
     },
 
     /** Stores it unless the request was answered before; undefined where there is no such session. */

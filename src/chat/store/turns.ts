@@ -114,21 +114,23 @@ export function createTurnStore(sql: Transaction, owner: string) {
     },
 
     /**
-     * Those of the attempts that are not this process's any more, and those of the followed answers that are not
-     * pending. `isGone`: with their session.
+     * Those of the attempts that are not this process's any more or were stopped, and those of the followed answers that are
+     * not pending. `isGone`: with their session.
      */
     over(
       attempts: readonly Attempt[],
       followed: readonly number[],
-    ): Promise<{ answerId: number; isGone: boolean }[]> {
+    ): Promise<{ answerId: number; isGone: boolean; isStopped: boolean }[]> {
       const ids = [...attempts.map(({ answerId }) => answerId), ...followed];
       const numbers = [...attempts.map(({ attempt }) => attempt), ...followed.map(() => null)];
       return sql`
-        SELECT watched.id AS "answerId", m.id IS NULL AS "isGone"
+        SELECT watched.id AS "answerId", m.id IS NULL AS "isGone", coalesce(
+          m.state = 'pending' AND m.owner = ${owner} AND m.attempts = watched.attempt, false) AS "isStopped"
         FROM unnest(${ids}::bigint[], ${numbers}::integer[]) AS watched (id, attempt)
         LEFT JOIN chat_messages m ON m.id = watched.id
         WHERE m.state IS DISTINCT FROM 'pending'
-          OR (watched.attempt IS NOT NULL AND (m.owner <> ${owner} OR m.attempts <> watched.attempt))`;
+          OR (watched.attempt IS NOT NULL
+            AND (m.owner <> ${owner} OR m.attempts <> watched.attempt OR m.caller ->> 'stopped' = 'true'))`;
     },
 
     /**

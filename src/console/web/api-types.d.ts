@@ -1105,6 +1105,22 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin/call/api/v1/chat/messages/{workspace_id}/{message_id}/answer": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete: operations["portal.chat.stop-answer"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin/call/mcp": {
         parameters: {
             query?: never;
@@ -4438,6 +4454,26 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["FeedbackRead"];
                 };
+            };
+        };
+    };
+    "portal.chat.stop-answer": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                workspace_id: string;
+                message_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
         };
     };

@@ -19,8 +19,8 @@ export const chat: readonly Planted[] = [
   {
     mistake: 'an answer that repeats the question cites what was found for it',
     file: 'src/chat/citing/citations.ts',
-    text: 'termsWithout(termsOf(compared.slice(start, end)), asked)',
-    replacement: 'termsWithout(termsOf(compared.slice(start, end)), new Map())',
+    text: 'termsWithout(termsOf(sentence), asked)',
+    replacement: 'termsWithout(termsOf(sentence), new Map())',
     test: 'test/chat/citing.test.ts',
   },
   {
@@ -209,5 +209,29 @@ export const chat: readonly Planted[] = [
     text: `'chat.rename', \${session.`,
     replacement: `'chat.create', \${session.`,
     test: 'test/acceptance/chat/events.test.ts',
+  },
+  {
+    mistake: 'anybody stops the answers of others',
+    file: 'src/chat/store/messages.ts',
+    text: 'reachedBy(sql, reach)}),\n        marked AS (',
+    replacement: "reachedBy(sql, { userId: '', scopes: new Set(['admin']) })}),\n        marked AS (",
+    test: 'test/chat/stop.test.ts',
+    name: 'is whoever reaches the conversation',
+  },
+  {
+    mistake: 'a conversation is deleted while an answer is being made',
+    file: 'src/chat/store/retention.ts',
+    text: ' AND s.pending = 0',
+    replacement: '',
+    test: 'test/chat/retention.test.ts',
+    name: 'are kept while an answer is being made',
+  },
+  {
+    mistake: 'an answer without text is an answer',
+    file: 'src/gateway/stream-chat.ts',
+    text: '  if (complete && !hasText) throw upstreamFailed(reasonForNoText(end.finishReason, contents));\n',
+    replacement: '',
+    test: 'test/acceptance/chat/answers-without-text.test.ts',
+    name: 'a failure',
   },
 ];
