@@ -1,6 +1,6 @@
 // The history of a document: each change with who made it, when and from where, once, page by page, for those who see it.
 
-import { expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { shared } from '../support/shared.ts';
 import { bodyOf, expectRefusal, expectStatus } from './support/caller.ts';
 import type { Library } from './support/library.ts';
@@ -149,4 +149,110 @@ test('is gone with its document', async () => {
   expectStatus(await library.purge(id), 204);
   expectRefusal(await library.history(id), 404);
   expectRefusal(await library.history('no-uuid'), 404);
+});
+
+describe('shows a reader nothing from before the document became visible', () => {
+  const curator = () => setting.people.person();
+  const texts = (entries: Entry[]): string => JSON.stringify(entries.map(({ id: _, ...entry }) => entry));
+  const actionsOf = (entries: Entry[]): string[] => entries.map(({ action }) => action);
+
+  test('a document that is published', async () => {
+    const { library } = owner;
+    const { id } = await library.stored({
+      name: 'Dismissal of Jo.txt',
+      summary: 'hidden-1',
+      tags: ['hidden-2'],
+    });
+    expectStatus(await library.patch(id, { name: 'Plan.txt', tags: ['hidden-3'] }), 200);
+    const publication = { status: 'public', summary: 'shown-1', tags: ['shown-2'] };
+    expectStatus(await library.patch(id, publication), 200);
+    expectStatus(await library.patch(id, { summary: 'shown-3' }), 200);
+
+    const seen = await historyOf(other.library, id);
+    expect(texts(seen)).not.toMatch(/hidden|Dismissal/);
+    expect(seen.map(({ changes }) => changes)).toEqual([
+      [{ field: 'summary', before: 'shown-1', after: 'shown-3' }],
+      expect.arrayContaining([
+        { field: 'status', before: 'private', after: 'public' },
+        { field: 'summary', before: null, after: 'shown-1' },
+        { field: 'tags', before: null, after: 'shown-2' },
+      ]),
+      [],
+    ]);
+    for (const all of [library, setting.admin]) {
+      const entries = texts(await historyOf(all, id));
+      for (const value of ['hidden-1', 'hidden-2', 'hidden-3', 'Dismissal']) expect(entries).toContain(value);
+    }
+  });
+
+  test('a document that is withdrawn, and published again', async () => {
+    const { library } = owner;
+    const { id } = await library.stored({ status: 'public', summary: 'by mistake' });
+    expectStatus(await library.patch(id, { status: 'private', summary: 'hidden-1' }), 200);
+    for (const summary of ['hidden-2', 'hidden-3']) expectStatus(await library.patch(id, { summary }), 200);
+    expectStatus(await library.patch(id, { status: 'public' }), 200);
+    expectStatus(await library.patch(id, { status: 'private' }), 200);
+    expectStatus(await library.patch(id, { summary: 'hidden-4' }), 200);
+    expectStatus(await library.patch(id, { status: 'public', summary: 'shown' }), 200);
+
+    const seen = await historyOf(other.library, id);
+    expect(texts(seen)).not.toMatch(/hidden|mistake/);
+    expect(actionsOf(seen)).toEqual(['update', 'upload']);
+    expect(actionsOf(await historyOf(library, id))).toHaveLength(8);
+  });
+
+  test('a document that comes back from the bin', async () => {
+    const { library } = owner;
+    const { id } = await library.stored({ status: 'public' });
+    expectStatus(await library.patch(id, { summary: 'binned for this' }), 200);
+    expectStatus(await library.bin(id), 204);
+    expectStatus(await library.restore(id), 200);
+    expectStatus(await library.patch(id, { summary: 'shown' }), 200);
+    const seen = await historyOf(other.library, id);
+    expect(actionsOf(seen)).toEqual(['update', 'restore', 'upload']);
+    expect(seen[0]?.changes).toEqual([{ field: 'summary', before: 'binned for this', after: 'shown' }]);
+  });
+
+  test('a document that is archived all the while', async () => {
+    const { library } = owner;
+    const { id, name } = await library.stored({ summary: 'hidden-1' });
+    expectStatus(await library.archive(name), 200);
+    expectStatus(await library.patch(id, { status: 'public', summary: 'shown' }), 200);
+    expectStatus(await library.unarchive(name), 200);
+    const seen = await historyOf(other.library, id);
+    expect(texts(seen)).not.toContain('hidden');
+    expect(actionsOf(seen)).toEqual(['unarchive', 'update', 'upload']);
+  });
+
+  test('people who shared it, and the one who owned it', async () => {
+    const { library } = owner;
+    const [shared, former] = [await curator(), await curator()];
+    const { id } = await former.library.stored({ summary: 'hidden-1', access: { curators: [shared.email] } });
+    expectStatus(await shared.library.patch(id, { summary: 'hidden-2' }), 200);
+    const { owner_id } = await library.stored();
+    expectStatus(await setting.admin.patch(id, { owner_id }), 200);
+    // A curator sees the values, also those from before; one who is none any more sees what readers see.
+    expect(texts(await historyOf(shared.library, id))).toContain('hidden-1');
+    expectStatus(await library.patch(id, { access: {} }), 200);
+    expectRefusal(await shared.library.history(id), 404);
+    expectStatus(await library.patch(id, { status: 'public', summary: 'shown' }), 200);
+    for (const reader of [other, shared, former]) {
+      const seen = texts(await historyOf(reader.library, id));
+      for (const hidden of ['hidden', shared.email, former.email]) expect(seen).not.toContain(hidden);
+    }
+  });
+
+  test('pages and cursors', async () => {
+    const { library } = owner;
+    const { id } = await library.stored({ summary: 'hidden-0' });
+    for (let time = 1; time < 6; time++)
+      expectStatus(await library.patch(id, { summary: `hidden-${time}` }), 200);
+    expectStatus(await library.patch(id, { status: 'public' }), 200);
+    const all: Page = bodyOf<Page>(await library.history(id, { limit: 3 }), 200);
+    const page: Page = bodyOf<Page>(await other.library.history(id, { limit: 1 }), 200);
+    for (const cursor of [all.next_cursor, page.next_cursor])
+      expect(
+        texts(bodyOf<Page>(await other.library.history(id, { cursor: cursor ?? '' }), 200).items),
+      ).not.toContain('hidden');
+  });
 });

@@ -51,7 +51,7 @@ test('old rows are deleted in steps, and the upload is shown as long as there is
   expect(await history.deleteSome(before, 20)).toBe(20);
   expect(await history.deleteSome(before, HISTORY_SWEEP_ROWS)).toBe(5);
   expect(await history.deleteSome(before, HISTORY_SWEEP_ROWS)).toBe(0);
-  const rows = await history.list(id, { limit: 10, after: undefined });
+  const rows = await history.list(viewer, id, { limit: 10, after: undefined });
   expect(rows.map(({ action }) => action)).toEqual(['update', 'update', 'upload']);
 });
 

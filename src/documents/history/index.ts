@@ -14,7 +14,7 @@ import { READ } from '../routes/answers.ts';
 import { ByFileId } from '../schema.ts';
 import type { DocumentStore } from '../store.ts';
 import { DocumentHistoryPage, HISTORY_EXAMPLE } from './schema.ts';
-import { createHistoryStore } from './store.ts';
+import { createHistoryStore, type FieldChange } from './store.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -54,8 +54,8 @@ const historyRoute = (
       path: '/v1/{workspace_id}/file/{file_id}/history',
       summary: 'List who did what with a document, newest first',
       description:
-        'Everybody who sees the document sees its history; keys and addresses are for its owner and administrators. The ' +
-        'last row is its upload. Rows go with their document, and, but for the upload, after `AUDIT_RETENTION_DAYS`; who ' +
+        'Everybody who sees the document sees what has changed since it last became visible to them; what was before is for its ' +
+        'owner, curators and administrators, keys and addresses for its owner and administrators. The last row is its upload. Rows go with their document, and, but for the upload, after `AUDIT_RETENTION_DAYS`; who ' +
         'has purged a document stands in the audit log.',
       parameters: ByFileId,
       query: PageQuery,
@@ -68,7 +68,7 @@ const historyRoute = (
       const viewer = toViewer(principal);
       const document = await documents.locate(id);
       if (document === undefined || !canSee(viewer, document)) throw documentNotFound();
-      const rows = await store.list(id, page);
+      const rows = await store.list(viewer, id, page);
       const ownerId = rows.find((row) => row.action === 'upload')?.ownerId ?? undefined;
       const { workspaceId } = viewer;
       const owner = ownerId === undefined ? undefined : await findUser({ workspaceId, userId: ownerId });
@@ -81,9 +81,13 @@ const historyRoute = (
         via: row.via,
         key_id: shown ? row.keyId : null,
         address: shown ? row.address : null,
-        changes: row.changes ?? [],
+        changes: (row.changes ?? []).map((change) => (row.becameVisible ? withoutBefore(change) : change)),
       }));
     },
   );
+
+/** The status alone is no secret: the reader knows that it was another one. */
+const withoutBefore = (change: FieldChange): FieldChange =>
+  change.field === 'status' ? change : { ...change, before: null };
 
 const isRowId = (text: string): boolean => /^\d{1,15}$/.test(text);

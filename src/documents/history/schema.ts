@@ -7,7 +7,7 @@ const Change = component('DocumentFieldChange', 'A field that was changed.', {
   field: text('Its name.'),
   before: nullable(
     Type.String(),
-    'Its value before, cut where it is long; null where it was empty, or is not kept.',
+    'Its value before, cut where it is long; null where it was empty, is not kept, or was not visible to the reader.',
   ),
   after: nullable(Type.String(), 'Its value afterwards, likewise.'),
 });
@@ -16,7 +16,10 @@ const DocumentHistoryEntry = component('DocumentHistoryEntry', 'What a person di
   id: text('The identifier of the entry.'),
   created_at: moment('When.'),
   action: described(oneOf(ACTIONS), 'What was done; `content`: a text was given, or its reading decided.'),
-  actor: nullable(Type.String(), 'The e-mail of the person; null for an owner who was removed.'),
+  actor: nullable(
+    Type.String(),
+    'The e-mail of the person; null for an owner who was removed, or who gave the document away before the reader could see it.',
+  ),
   via: nullable(Type.String(), 'How they were identified: `key` or `session`; null for an upload.'),
   key_id: nullable(
     Type.String(),

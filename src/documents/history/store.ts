@@ -6,6 +6,8 @@ import type { PageRequest } from '../../http/paging.ts';
 import type { Fragment, Sql, Transaction } from '../../infra/postgres/client.ts';
 import { changedNames, type Document, type DocumentChanges } from '../document.ts';
 import { HISTORY_VALUE_LENGTH_MAX } from '../limits.ts';
+import type { Viewer } from '../policy.ts';
+import { createConditions } from '../rows.ts';
 
 export const ACTIONS = ['upload', 'update', 'archive', 'unarchive', 'bin', 'restore', 'content'] as const;
 type Action = (typeof ACTIONS)[number];
@@ -23,8 +25,10 @@ export type HistoryRow = {
   keyId: string | null;
   address: string | null;
   changes: readonly FieldChange[] | null;
-  /** Of an upload: the user who owned the document first. */
+  /** Of an upload: the user who owned the document first; null where the viewer is not shown who. */
   ownerId: string | null;
+  /** The viewer is not shown the values from before this change. */
+  becameVisible: boolean;
 };
 
 /**
@@ -82,23 +86,40 @@ function shorten(value: unknown): string | null {
     : `${text.slice(0, HISTORY_VALUE_LENGTH_MAX).toWellFormed()}…`;
 }
 
+/** Of a change that made the document public. */
+const PUBLISHED = [{ field: 'status', after: 'public' }];
+
 export function createHistoryStore(sql: Sql) {
+  const { edited, visible } = createConditions(sql);
   return {
-    /** Newest first, one row more than the limit where others follow; the last is the upload. */
-    list(documentId: string, { limit, after }: PageRequest): Promise<HistoryRow[]> {
-      const behind =
-        after === undefined ? sql`true` : sql`(created_at, id) < (${after.createdAt}, ${after.id}::bigint)`;
+    /**
+     * Newest first, one row more than the limit where others follow; the last is the upload. Nothing where the viewer does not see
+     * the document at the moment of the statement. The owner, curators and administrators get every row with its values; other
+     * readers get those since the document last became visible to them.
+     */
+    list(viewer: Viewer, documentId: string, { limit, after }: PageRequest): Promise<HistoryRow[]> {
+      const behind = (id: Fragment): Fragment =>
+        after === undefined
+          ? sql`true`
+          : sql`(created_at, ${id}) < (${after.createdAt}, ${after.id}::bigint)`;
+      // By ids, which the changes of one document have in their order, whatever the clock says.
       return sql<HistoryRow[]>`
-        (SELECT id::float8 AS id, created_at AS "createdAt", action, actor, via, key_id AS "keyId", address, changes, NULL::uuid AS "ownerId"
-        FROM document_history WHERE document_id = ${documentId} AND ${behind}
+        WITH document AS (
+          SELECT id AS document, created_at, owner_id, CASE WHEN ${edited(viewer)} THEN 0 ELSE (
+            SELECT coalesce(max(h.id), 0) FROM document_history h WHERE h.document_id = documents.id
+              AND (h.action = 'restore' OR h.changes @> ${sql.json(PUBLISHED as never)}::jsonb)) END AS visible_from
+          FROM documents WHERE id = ${documentId} AND workspace_id = ${viewer.workspaceId} AND ${visible(viewer)})
+        (SELECT id::float8 AS id, created_at AS "createdAt", action, actor, via, key_id AS "keyId", address, changes,
+          NULL::uuid AS "ownerId", id = (SELECT visible_from FROM document) AS "becameVisible"
+        FROM document_history WHERE document_id = ${documentId} AND ${behind(sql`id`)} AND id >= (SELECT visible_from FROM document)
         ORDER BY created_at DESC, id DESC LIMIT ${limit + 1})
         UNION ALL
-        SELECT 0, created_at, 'upload', NULL, NULL, NULL, NULL, NULL, coalesce((
-          SELECT (change->>'before')::uuid FROM document_history, jsonb_array_elements(changes) AS change
-          WHERE document_id = ${documentId} AND change->>'field' = 'owner_id'
-          ORDER BY document_history.created_at, document_history.id LIMIT 1), owner_id)
-        FROM (SELECT id AS document, 0 AS id, created_at, owner_id FROM documents WHERE id = ${documentId}) AS uploaded
-        WHERE ${behind}
+        SELECT 0, uploaded.created_at, 'upload', NULL, NULL, NULL, NULL, NULL,
+          CASE WHEN given.by IS NULL THEN owner_id WHEN given.id > visible_from THEN given.by END, false
+        FROM (SELECT * FROM document WHERE ${behind(sql`0`)}) AS uploaded LEFT JOIN LATERAL (
+          SELECT h.id, (change->>'before')::uuid AS by FROM document_history h, jsonb_array_elements(h.changes) AS change
+          WHERE h.document_id = document AND change->>'field' = 'owner_id'
+          ORDER BY h.created_at, h.id LIMIT 1) AS given ON true
         ORDER BY "createdAt" DESC, id DESC LIMIT ${limit + 1}`;
     },
 
