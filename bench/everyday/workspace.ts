@@ -29,7 +29,7 @@ export async function fillWorkspace(databaseUrl: string, workspace: Workspace): 
     const words = new Set<string>();
     for (let position = 0; position < workspace.documents; position++) {
       const document = documentAt(workspace, position);
-      const entry = toSearchEntry(document);
+      const entry = await toSearchEntry(document);
       for (const word of entry.vocabulary) words.add(word);
       await copies.add(toLines(document, entry));
     }

@@ -155,7 +155,7 @@ async function copyAll(url: string, workspaces: readonly Workspace[]): Promise<S
   for (const workspace of workspaces) {
     for (let position = 0; position < workspace.documents; position++) {
       const document = documentAt(workspace, position);
-      const entry = toSearchEntry(document);
+      const entry = await toSearchEntry(document);
       for (const word of entry.vocabulary) words.add(word);
       await copies.add(toLines(document, entry));
       done += 1;

@@ -20,6 +20,18 @@ export const nextTimeSlice = (): Promise<number> =>
     if (waiting.length === 1) setImmediate(startSlice);
   });
 
+/** Runs a computation to its end, in slices that end where it yields. Rejects with the signal's reason when it aborts. */
+export async function inSlices<T>(steps: Generator<void, T>, signal?: AbortSignal): Promise<T> {
+  let endsAt = performance.now() + SLICE_MS;
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done === true) return value;
+    if (performance.now() <= endsAt) continue;
+    endsAt = await nextTimeSlice();
+    signal?.throwIfAborted();
+  }
+}
+
 function startSlice(): void {
   waiting.shift()?.();
   if (waiting.length > 0) setImmediate(startSlice);

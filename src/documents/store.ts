@@ -49,7 +49,7 @@ export function createDocumentStore(sql: Sql, entries: SearchEntries, { reads = 
     async insert(document: NewDocument): Promise<Document | undefined> {
       const { tags, categories, access, slots } = document;
       const curators = curatorsOf(access);
-      const search = entries.addition(sql, { ...document, curators });
+      const search = await entries.addition(sql, { ...document, curators });
       const [row] = await sql<Document[]>`
         WITH inserted AS (INSERT INTO documents (id, workspace_id, upload_id, upload_object, owner_id, name,
           object_key, content_type, file_size, file_type, file_hash, tags, categories, summary, access, slots, curators, status)
@@ -144,7 +144,7 @@ export function createDocumentStore(sql: Sql, entries: SearchEntries, { reads = 
         ...(access === undefined ? {} : { access: json(access), curators }),
       });
       const assigned = Object.keys(values).length === 0 ? sql`name = name` : sql(values as never);
-      const search = entries.revision(sql, found, changes);
+      const search = await entries.revision(sql, found, changes);
       const source = sql`revised`;
       const history = noted(sql, { author, action: 'update', source, changes: changesOf(found, changes) });
       const [row] = await sql<Document[]>`

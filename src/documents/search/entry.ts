@@ -2,11 +2,13 @@
 // them compare the same text.
 
 import { isRawNumber } from '../../core/json.ts';
+import { inSlices } from '../../core/time-slices.ts';
 import type { Document } from '../document.ts';
 import {
   collectWords,
   createTerms,
   normalise,
+  normaliseInSteps,
   RARER_SIDES,
   runsIn,
   type SidedAttribute,
@@ -42,44 +44,63 @@ export type Indexed = Omit<
   'id' | 'uploadId' | 'createdAt' | 'fileSize' | 'status' | 'deletedAt' | 'archivedAt'
 >;
 
-export function toSearchEntry(document: Indexed): SearchEntry {
+/** A document of a megabyte takes up to seconds: it is made in slices of time. */
+export const toSearchEntry = (document: Indexed): Promise<SearchEntry> => inSlices(entryInSteps(document));
+
+function* entryInSteps(document: Indexed): Generator<void, SearchEntry> {
   const texts = {
     name: normalise(document.name),
     objectKey: normalise(document.objectKey),
     fileType: normaliseNullable(document.fileType),
     fileHash: normaliseNullable(document.fileHash),
-    summary: normaliseNullable(document.summary),
-    tags: document.tags?.map(normalise) ?? null,
-    categories: document.categories?.map(normalise) ?? null,
-    access: leavesOf(document.access),
-    slots: leavesOf(document.slots),
+    summary: document.summary === null ? null : yield* normaliseInSteps(document.summary),
+    tags: document.tags === null ? null : yield* normaliseAll(document.tags),
+    categories: document.categories === null ? null : yield* normaliseAll(document.categories),
+    access: yield* leavesOf(document.access),
+    slots: yield* leavesOf(document.slots),
   };
-  const { words, complete, vocabulary } = collectWords(document.workspaceId, [
+  const { words, complete, vocabulary } = yield* collectWords(document.workspaceId, [
     ['A', [texts.name]],
     ['B', [...(texts.tags ?? []), ...(texts.categories ?? [])]],
     ['C', Object.values(texts.slots ?? {}).flat()],
     ['D', texts.summary === null ? [] : [texts.summary]],
   ]);
   const runs = runsIn(texts.name);
-  const terms = termsOf(document, texts, runs);
+  const terms = yield* termsOf(document, texts, runs);
   return { ...texts, terms, words, complete, vocabulary: [...new Set([...vocabulary, ...runs])] };
+}
+
+function* normaliseAll(texts: readonly string[]): Generator<void, string[]> {
+  const normalised: string[] = [];
+  for (const text of texts) {
+    normalised.push(yield* normaliseInSteps(text));
+    yield;
+  }
+  return normalised;
 }
 
 const normaliseNullable = (text: string | null): string | null => (text === null ? null : normalise(text));
 
 type Texts = Omit<SearchEntry, 'terms' | 'words' | 'complete' | 'vocabulary'>;
 
-function termsOf(document: Indexed, texts: Texts, runs: readonly string[]): string[] {
+function* termsOf(document: Indexed, texts: Texts, runs: readonly string[]): Generator<void, string[]> {
   const terms: Terms = createTerms(document.workspaceId);
   const found = new Set([terms.owner(document.ownerId), ...document.curators.map(terms.curator)]);
   for (const run of runs) found.add(terms.inName(run));
-  for (const tag of texts.tags ?? []) found.add(terms.label('tags', tag));
-  for (const category of texts.categories ?? []) found.add(terms.label('categories', category));
+  for (const attribute of ['tags', 'categories'] as const) {
+    for (const label of new Set(texts[attribute] ?? [])) {
+      found.add(terms.label(attribute, label));
+      yield;
+    }
+  }
   if (texts.fileType !== null) found.add(terms.label('file_type', texts.fileType));
   if (texts.fileHash !== null) found.add(terms.label('file_hash', texts.fileHash));
   for (const attribute of ['access', 'slots'] as const) {
     for (const [key, leaves] of Object.entries(texts[attribute] ?? {})) {
-      for (const leaf of [leaves].flat()) found.add(terms.leaf(attribute, key, leaf));
+      for (const leaf of new Set([leaves].flat())) {
+        found.add(terms.leaf(attribute, key, leaf));
+        yield;
+      }
     }
   }
   const values = { ...texts, file_type: texts.fileType, file_hash: texts.fileHash };
@@ -93,26 +114,27 @@ function termsOf(document: Indexed, texts: Texts, runs: readonly string[]): stri
 }
 
 /** Null for a dictionary that is null or `{}`. */
-function leavesOf(dictionary: Record<string, unknown> | null): Leaves | null {
+function* leavesOf(dictionary: Record<string, unknown> | null): Generator<void, Leaves | null> {
   const entries = Object.entries(dictionary ?? {});
   if (entries.length === 0) return null;
-  return Object.fromEntries(
-    entries.flatMap(([key, value]) => {
-      if (value === null || (typeof value === 'object' && !isRawNumber(value) && isHollow(value))) return [];
-      const leaves = [...textsIn(value)];
-      return [[key, typeof value === 'string' && leaves[0] === '' ? '' : leaves]];
-    }),
-  );
+  const found: [key: string, leaves: readonly string[] | ''][] = [];
+  for (const [key, value] of entries) {
+    if (value === null || (typeof value === 'object' && !isRawNumber(value) && isHollow(value))) continue;
+    const leaves: string[] = [];
+    yield* addLeaves(leaves, value);
+    found.push([key, typeof value === 'string' && leaves[0] === '' ? '' : leaves]);
+  }
+  return Object.fromEntries(found);
 }
 
 const isHollow = (value: object): boolean => Object.keys(value).length === 0;
 
-/** The texts of all leaves below a value; null has none. */
-function* textsIn(value: unknown): Generator<string> {
-  if (typeof value === 'string') yield normalise(value);
+/** Adds the texts of all leaves below a value; null has none. */
+function* addLeaves(leaves: string[], value: unknown): Generator<void> {
+  yield;
+  if (typeof value === 'string') leaves.push(yield* normaliseInSteps(value));
   else if (typeof value === 'number' || typeof value === 'boolean' || isRawNumber(value))
-    yield JSON.stringify(value);
-  else if (typeof value === 'object' && value !== null) {
-    for (const inner of Object.values(value)) yield* textsIn(inner);
-  }
+    leaves.push(JSON.stringify(value));
+  else if (typeof value === 'object' && value !== null)
+    for (const inner of Object.values(value)) yield* addLeaves(leaves, inner);
 }

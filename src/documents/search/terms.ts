@@ -9,6 +9,32 @@ import { toNormalForm } from '../../core/normal-form.ts';
  */
 export const normalise = (text: string): string => toNormalForm(text.trim(), 'NFKD').toLowerCase();
 
+/** UTF-16 code units of a text that are worked on in one step. */
+const STEP_LENGTH = 16_384;
+const BELONGS_TO_THE_LAST = /^[\p{M}\uff9e\uff9f\udc00-\udfff]/u;
+
+/** The text in parts that can be decomposed one by one: none begins with a mark. */
+function* partsOf(text: string): Generator<string> {
+  for (let from = 0; from < text.length; ) {
+    let to = Math.min(text.length, from + STEP_LENGTH);
+    while (to < text.length && BELONGS_TO_THE_LAST.test(text.slice(to, to + 2))) to += 1;
+    yield text.slice(from, to);
+    from = to;
+  }
+}
+
+/** As `normalise`, in steps: a long text takes long. */
+export function* normaliseInSteps(text: string): Generator<void, string> {
+  const trimmed = text.trim();
+  if (trimmed.length <= STEP_LENGTH) return normalise(trimmed);
+  const parts: string[] = [];
+  for (const part of partsOf(trimmed)) {
+    parts.push(toNormalForm(part, 'NFKD'));
+    yield;
+  }
+  return parts.join('').toLowerCase();
+}
+
 /** Scripts that write words without blanks between them: there every character counts as a word. */
 const UNSPACED = String.raw`\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}`;
 const WORD = new RegExp(String.raw`[${UNSPACED}]|(?:(?![${UNSPACED}])[\p{L}\p{N}])+`, 'gu');
@@ -46,25 +72,40 @@ export const isWithinRun = (piece: string): boolean => ONE_RUN.test(piece);
 export const wordPrefix = (workspaceId: string): string =>
   new Bun.CryptoHasher('sha256').update(workspaceId).digest('hex').slice(0, 8);
 
+/** Words of a text that are collected in one step. */
+const WORDS_A_STEP = 256;
+
 /**
  * The words of texts of decreasing weight as a tsvector; a word counts where it weighs most. `complete` is false when
  * words were cut or left out.
  */
-export function collectWords(
+export function* collectWords(
   workspaceId: string,
   texts: readonly (readonly [Weight, readonly string[]])[],
-): { words: string; complete: boolean; vocabulary: string[] } {
+): Generator<void, { words: string; complete: boolean; vocabulary: string[] }> {
   const prefix = wordPrefix(workspaceId);
   const found = new Map<string, Weight>();
   let length = 0;
+  let count = 0;
   let complete = true;
-  for (const [weight, parts] of texts) {
-    for (const word of parts.flatMap(wordsIn)) {
-      if (found.has(word)) continue;
-      length += word.length + prefix.length;
-      // A word this long may have been cut.
-      if (word.length >= WORD_LENGTH_MAX || length > WORDS_LENGTH_MAX) complete = false;
-      if (length <= WORDS_LENGTH_MAX) found.set(word, weight);
+  collecting: for (const [weight, parts] of texts) {
+    for (const part of parts) {
+      const plain: string[] = [];
+      for (const piece of partsOf(part)) {
+        plain.push(piece.replaceAll(MARKS, ''));
+        if (piece.length === STEP_LENGTH) yield;
+      }
+      for (const [whole] of plain.join('').matchAll(WORD)) {
+        if (++count % WORDS_A_STEP === 0) yield;
+        const word = cut(whole);
+        if (found.has(word)) continue;
+        length += word.length + prefix.length;
+        // A word this long may have been cut.
+        if (word.length >= WORD_LENGTH_MAX || length > WORDS_LENGTH_MAX) complete = false;
+        if (length > WORDS_LENGTH_MAX) break collecting;
+        found.set(word, weight);
+      }
+      if (++count % WORDS_A_STEP === 0) yield;
     }
   }
   const words = [...found].map(([word, weight]) => `'${prefix}${word}':1${weight}`).join(' ');

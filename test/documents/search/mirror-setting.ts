@@ -112,7 +112,9 @@ export async function mirrorSetting(server: SearchServer): Promise<MirrorSetting
     async expected() {
       const documents = await sql<Document[]>`SELECT ${documentColumns(sql)} FROM documents`;
       const plain = (value: object): object => JSON.parse(JSON.stringify(value)) as object;
-      return new Map(documents.map((document) => [document.id, plain(toMirrored(document))]));
+      const expected = new Map<string, object>();
+      for (const document of documents) expected.set(document.id, plain(await toMirrored(document)));
+      return expected;
     },
     async [Symbol.asyncDispose]() {
       for (const mirror of running) await stop(mirror);

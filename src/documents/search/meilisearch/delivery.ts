@@ -96,7 +96,7 @@ async function toParts(documents: readonly Change[]): Promise<Part[]> {
   for (const [index, { id, document }] of documents.entries()) {
     if (index % DOCUMENTS_PER_TURN === DOCUMENTS_PER_TURN - 1) await Bun.sleep(0);
     if (document === undefined) continue;
-    const line = JSON.stringify(toMirrored(document));
+    const line = JSON.stringify(await toMirrored(document));
     bytes += line.length;
     if (part === undefined || bytes > BYTES_PER_TASK) {
       part = { kind: 'replace', ids: [], lines: [] };

@@ -11,8 +11,8 @@ export const MAPPING = 1;
 /** The server orders by the first 468 bytes of a text. */
 export const ORDER_NAME_BYTES_MAX = 230;
 
-export function toMirrored(document: Document) {
-  const entry = toSearchEntry(document);
+export async function toMirrored(document: Document) {
+  const entry = await toSearchEntry(document);
   const content = {
     workspace: document.workspaceId,
     class: classOf(document),

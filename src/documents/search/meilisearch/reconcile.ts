@@ -36,12 +36,12 @@ export function createReconciliation({ sql, indexes }: { sql: Sql; indexes: Inde
           sum(pg_column_size(d)) OVER (ORDER BY id) - pg_column_size(d) AS bytes_before
         FROM documents d WHERE ${condition} ORDER BY id LIMIT ${DOCUMENTS_PER_STEP}) page
       WHERE bytes_before < ${BYTES_PER_STEP} ORDER BY id`;
-    return rows.map(({ waits, ...document }) => ({
-      id: document.id,
-      workspaceId: document.workspaceId,
-      fingerprint: toMirrored(document).fingerprint,
-      waits,
-    }));
+    const expected: Expected[] = [];
+    for (const { waits, ...document } of rows) {
+      const { id, workspaceId } = document;
+      expected.push({ id, workspaceId, fingerprint: (await toMirrored(document)).fingerprint, waits });
+    }
+    return expected;
   };
   const readHeld = async (indexUid: string, ids: readonly string[], signal: AbortSignal) => {
     const fields = ['id', 'workspace', 'fingerprint'];

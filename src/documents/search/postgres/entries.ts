@@ -4,7 +4,6 @@ import type { Fragment, Sql, Transaction } from '../../../infra/postgres/client.
 import { changedNames, curatorsOf, type Document, type DocumentChanges } from '../../document.ts';
 import { documentColumns, FIRST_ID } from '../../rows.ts';
 import { ENTRY_FORM, type Indexed, type SearchEntry, toSearchEntry } from '../entry.ts';
-import { normalise } from '../terms.ts';
 
 /** Words that a process knows the vocabulary to hold, so that it need not write them again. */
 const KNOWN_WORDS_MAX = 200_000;
@@ -28,8 +27,8 @@ export function createSearchEntries() {
      * The parts of a statement that add the entry of a document, which the statement's own `inserted (…, fresh)`
      * holds: nothing is added where it is not fresh. Call `written` after the commit.
      */
-    addition(sql: Transaction, document: Indexed): { ctes: Fragment; written(): void } {
-      const entry = toSearchEntry(document);
+    async addition(sql: Transaction, document: Indexed): Promise<{ ctes: Fragment; written(): void }> {
+      const entry = await toSearchEntry(document);
       const words = entry.vocabulary.filter((word) => !known.has(word));
       const ctes = sql`
         searched AS (
@@ -51,15 +50,15 @@ export function createSearchEntries() {
      * As `addition`, for a statement that changes a document, which its own `revised` then holds: each part with a comma before
      * it. What the changes leave as it is in the entry is not written.
      */
-    revision(
+    async revision(
       sql: Transaction,
       before: Document,
       changes: DocumentChanges,
-    ): { ctes: Fragment; written(): void } {
+    ): Promise<{ ctes: Fragment; written(): void }> {
       const touched = touchedBy(before, changes);
       if (!touched.row && !touched.texts) return { ctes: sql``, written: () => undefined };
       const curators = changes.access === undefined ? before.curators : curatorsOf(changes.access);
-      const entry = toSearchEntry({ ...before, ...changes, curators });
+      const entry = await toSearchEntry({ ...before, ...changes, curators });
       const words = touched.texts ? entry.vocabulary.filter((word) => !known.has(word)) : [];
       const searched = sql`,
         searched AS (
@@ -100,7 +99,7 @@ const PARTS: Partial<Record<keyof DocumentChanges, readonly ('row' | 'texts')[]>
 function touchedBy(before: Document, changes: DocumentChanges): { row: boolean; texts: boolean } {
   const changed = changedNames(before, changes);
   const parts = new Set(changed.flatMap((name) => PARTS[name] ?? []));
-  const isFilled = (summary: string | null): boolean => normalise(summary ?? '') !== '';
+  const isFilled = (summary: string | null): boolean => (summary ?? '').trim() !== '';
   const comesOrGoes =
     changed.includes('summary') && isFilled(before.summary) !== isFilled(changes.summary ?? null);
   return { row: parts.has('row') || comesOrGoes, texts: parts.has('texts') };
@@ -152,11 +151,15 @@ export const entryRows = (sql: Transaction, rows: readonly EntryRow[]): Fragment
 
 type EntryRow = SearchEntry & { id: string };
 
-export const toEntryRow = (document: Document): EntryRow => ({ id: document.id, ...toSearchEntry(document) });
+export async function toEntryRows(documents: readonly Document[]): Promise<EntryRow[]> {
+  const found: EntryRow[] = [];
+  for (const document of documents) found.push({ id: document.id, ...(await toSearchEntry(document)) });
+  return found;
+}
 
 /** Brings the entries of the documents up to date. Their rows must be locked by the transaction. */
 export async function writeEntries(tx: Transaction, documents: readonly Document[]): Promise<void> {
-  const entries = documents.map(toEntryRow);
+  const entries = await toEntryRows(documents);
   const words = new Set(entries.flatMap(({ vocabulary }) => vocabulary));
   await tx`
     WITH rows AS (${entryRows(tx, entries)}),

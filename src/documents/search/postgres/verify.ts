@@ -3,7 +3,7 @@
 import type { Sql, Transaction } from '../../../infra/postgres/client.ts';
 import type { Document } from '../../document.ts';
 import { remakeBitmaps } from './common-terms.ts';
-import { entryRows, toEntryRow, visitDocuments, writeEntries } from './entries.ts';
+import { entryRows, toEntryRows, visitDocuments, writeEntries } from './entries.ts';
 import { EVERYBODY } from './statements.ts';
 
 export type EntryDrift = {
@@ -43,7 +43,7 @@ export async function verifyEntries(sql: Sql, repair: boolean): Promise<EntryDri
 /** By id, whether the entry is missing. */
 async function findDrifted(tx: Transaction, documents: readonly Document[]): Promise<Map<string, boolean>> {
   const drifted = await tx<{ id: string; missing: boolean }[]>`
-    WITH rows AS (${entryRows(tx, documents.map(toEntryRow))})
+    WITH rows AS (${entryRows(tx, await toEntryRows(documents))})
     SELECT id, s.name IS NULL OR t.object_key IS NULL AS missing
     FROM rows r JOIN documents d USING (id) LEFT JOIN document_search s USING (id) LEFT JOIN document_texts t USING (id)
     WHERE (s.workspace_id, s.class, s.owner_id, s.created_at, s.file_size, s.name, s.file_type, s.file_hash)
