@@ -112,10 +112,10 @@ export async function createAreas(
     invalidation,
     streamChat: gateway.streamChat,
     searchDocuments: documents.searchAsPerson,
-    retrieve: (person, { query, limit }, signal) =>
+    retrieve: (person, { query, limit, payer }, signal) =>
       documents.retrieveAsPerson(
         person,
-        { query, limit, mode: 'hybrid', filter: undefined, minScore: undefined },
+        { query, limit, mode: 'hybrid', filter: undefined, minScore: undefined, payer },
         signal,
       ),
     visibleDocuments: documents.visibleTo,

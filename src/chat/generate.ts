@@ -58,7 +58,12 @@ export function createGenerate({
     const { workspaceId, caller, message: question } = turn;
     const { readsAs } = caller;
     if (agent.knowledge === 'none' || readsAs == null) return { passages: [], isWhole: true };
-    return knowledge.find({ workspaceId, email: readsAs, question, earlier: questionsOf(earlier) }, signal);
+    const { email, keyId = '', limits = {} } = caller;
+    const payer = { email, keyId, limits, isPart: true };
+    return knowledge.find(
+      { workspaceId, email: readsAs, question, earlier: questionsOf(earlier), payer },
+      signal,
+    );
   };
 
   const answer: Generate = async (turn, { onText, signal, stop = NEVER }) => {

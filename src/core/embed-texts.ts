@@ -1,4 +1,5 @@
 import type { CancelSignal } from './cancellation.ts';
+import type { Principal } from './principal.ts';
 
 /** The built-in embedding model: hashed character n-grams. It finds texts that share words or parts of words. */
 export const LOCAL_EMBEDDING_MODEL = { id: 'local-multilingual-e1', dimensions: 384 } as const;
@@ -9,6 +10,12 @@ export const LOCAL_EMBEDDING_MODEL = { id: 'local-multilingual-e1', dimensions: 
  */
 export type EmbedTexts = (texts: readonly string[], signal: CancelSignal) => Promise<Float32Array>;
 
+/** Whose limits count, and whose usage it is; absent: the workspace's. */
+export type Payer = Pick<Principal, 'email' | 'keyId' | 'limits'> & {
+  /** It belongs to a request of theirs that counts later: its tokens and its cost count, and where no request is left it is refused. */
+  isPart?: boolean;
+};
+
 /** The embedding models of the catalogue, for areas that keep vectors. */
 export type Embeddings = {
   /**
@@ -17,13 +24,13 @@ export type Embeddings = {
    */
   current(): Promise<string>;
   /**
-   * One vector a text, in their order, all of one length, which need not be a unit's. An upstream's use is accounted for the
-   * workspace. Throws a `ServiceError`: `not-found` for a model that is not in the catalogue any more, `malformed` where the
+   * One vector a text, in their order, all of one length, which need not be a unit's. An upstream's use counts for the payer.
+   * Throws a `ServiceError`: `not-found` for a model that is not in the catalogue any more, `malformed` where the
    * model refuses the texts, `too-many-requests`, `upstream-failed`, `upstream-timeout`, `unavailable`; the signal's reason
    * when it aborts.
    */
   embed(
-    request: { model: string; workspaceId: string; texts: readonly string[] },
+    request: { model: string; workspaceId: string; texts: readonly string[]; payer?: Payer | undefined },
     signal: AbortSignal,
   ): Promise<ArrayLike<number>[]>;
 };

@@ -11,7 +11,7 @@ import type { Area } from '../http/area.ts';
 import type { Route } from '../http/operation.ts';
 import type { Sql } from '../infra/postgres/client.ts';
 import { createLedger } from './accounting/ledger.ts';
-import { createAllowances } from './allowances.ts';
+import { createAllowances, type Limited } from './allowances.ts';
 import { createAttemptLog } from './attempt-log.ts';
 import { createAnswerCache } from './cache.ts';
 import { type CatalogueSource, createCatalogue } from './catalogue/current.ts';
@@ -111,6 +111,7 @@ export function createGateway(deps: GatewayDeps): Area & {
     onInterrupt,
     firstToken,
   });
+  const remaining = (caller: Limited): Promise<RemainingLimits> => allowances.remaining(caller, clock.now());
   const embeddings = createServeEmbeddings({ serve, allowances, catalogue: current });
 
   return {
@@ -126,8 +127,8 @@ export function createGateway(deps: GatewayDeps): Area & {
       ...createModelUsageAdministration({ sql, describeKeys: deps.describeKeys, clock }),
     ],
     streamChat: createStreamChat({ serve, catalogue: current, onInterrupt }),
-    embeddings: createModelEmbeddings({ embeddings, embed, catalogue: current }),
-    remaining: (principal) => allowances.remaining(principal, clock.now()),
+    embeddings: createModelEmbeddings({ embeddings, embed, catalogue: current, remaining }),
+    remaining,
     reload: catalogue.reload,
     jobs: [ledger.job, allowances.job, catalogue.job],
     checks: [health.check],

@@ -26,6 +26,7 @@ test('components are understood in every form that JSON has for numbers', async 
     }),
     embed: async () => expect.unreachable(),
     catalogue: () => ({ models: [model] }) as never,
+    remaining: async () => expect.unreachable(),
   });
   const request = { model: 'emb', workspaceId: WORKSPACE, texts: ['a'] };
   const [vector] = await embeddings.embed(request, new AbortController().signal);

@@ -1,3 +1,5 @@
+import type { Payer } from '../../core/embed-texts.ts';
+
 /** A passage of a document's text, or the document's record: what a model is shown, and what its citation says. */
 export type Passage = {
   document_id: string;
@@ -11,4 +13,11 @@ export type Passage = {
 };
 
 /** A question, with the earlier questions of the same person in the conversation, the latest last. */
-export type Inquiry = { workspaceId: string; email: string; question: string; earlier: readonly string[] };
+export type Inquiry = {
+  workspaceId: string;
+  email: string;
+  question: string;
+  earlier: readonly string[];
+  /** Whose limits count for the search. */
+  payer?: Payer | undefined;
+};

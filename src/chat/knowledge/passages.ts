@@ -2,6 +2,7 @@
 // nothing to do with what was said before: so the question is searched for both alone and together with the questions
 // before it, and each search has every second place of the result.
 
+import type { Payer } from '../../core/embed-texts.ts';
 import { CONTEXT_LENGTH_MAX, PASSAGES_MAX, QUERY_LENGTH_MAX } from '../limits.ts';
 import type { Inquiry, Passage } from './passage.ts';
 
@@ -19,18 +20,18 @@ export type FoundPassage = {
 /** Passages that the person may see now, the best first. */
 export type RetrievePassages = (
   person: { workspaceId: string; email: string },
-  request: { query: string; limit: number },
+  request: { query: string; limit: number; payer?: Payer | undefined },
   signal: AbortSignal,
 ) => Promise<{ passages: readonly FoundPassage[] }>;
 
 export function createPassageSearch(retrieve: RetrievePassages) {
   return async (
-    { workspaceId, email, question, earlier }: Inquiry,
+    { workspaceId, email, question, earlier, payer }: Inquiry,
     signal: AbortSignal,
   ): Promise<Passage[]> => {
     const found = await Promise.all(
       queriesOf(question, earlier).map((query) =>
-        retrieve({ workspaceId, email }, { query, limit: PASSAGES_MAX }, signal),
+        retrieve({ workspaceId, email }, { query, limit: PASSAGES_MAX, payer }, signal),
       ),
     );
     return alternating(found.map(({ passages }) => passages))

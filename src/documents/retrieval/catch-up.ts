@@ -8,8 +8,8 @@ import { passageWordsOf } from './segmentation.ts';
 import type { WithoutWords, WordStore } from './word-store.ts';
 
 const DOCUMENTS = 100;
-/** Passages that are divided into words between two turns of the event loop: well below a millisecond's work each. */
-const SLICE = 5;
+/** How long passages are divided into words between two turns of the event loop. */
+const SLICE_MS = 1;
 
 export function createWordCatchUp(store: WordStore) {
   return async (signal: AbortSignal): Promise<void> => {
@@ -31,9 +31,12 @@ async function catchUp(store: WordStore, document: WithoutWords, signal: AbortSi
   for (let from = 0; !signal.aborted; from += CATCH_UP_PASSAGES) {
     const passages = await store.passagesOf(document.id, from, CATCH_UP_PASSAGES);
     const words: string[] = [];
-    for (let first = 0; first < passages.length; first += SLICE) {
-      words.push(...passages.slice(first, first + SLICE).map(passageWordsOf));
+    let endsAt = performance.now();
+    for (const passage of passages) {
+      words.push(passageWordsOf(passage));
+      if (performance.now() < endsAt) continue;
       await sleep(1, signal);
+      endsAt = performance.now() + SLICE_MS;
     }
     if (passages.length > 0) parts.push({ passageIds: passages.map(({ passageId }) => passageId), words });
     if (passages.length < CATCH_UP_PASSAGES) return store.replace(document, parts);

@@ -29,6 +29,8 @@ export function fuse(
     .map(([passageId, each]) => ({ passageId, score: toScore(each), halves: each }))
     .sort(
       (left, right) =>
-        right.score - left.score || (BigInt(left.passageId) < BigInt(right.passageId) ? -1 : 1),
+        right.score - left.score ||
+        left.passageId.length - right.passageId.length ||
+        (left.passageId < right.passageId ? -1 : 1),
     );
 }

@@ -7,6 +7,7 @@ import type { Route } from '../../http/operation.ts';
 import { cancelledBy, type Sql, type Transaction } from '../../infra/postgres/client.ts';
 import { createCatchUpJob } from '../jobs/catch-up.ts';
 import { type FindUserByEmail, viewerOf } from '../operations/search.ts';
+import type { Viewer } from '../policy.ts';
 import type { SearchVectors } from '../vectors/search.ts';
 import { createWordCatchUp } from './catch-up.ts';
 import { createExplain } from './explain.ts';
@@ -14,6 +15,7 @@ import { STATISTICS_INTERVAL_MS } from './limits.ts';
 import { createUnderstand } from './question.ts';
 import { createRetrieve, type Retrieve, type RetrieveDeps, type RetrieveRequest } from './retrieve.ts';
 import { retrievalRoutes } from './routes.ts';
+import { createWeighBySample } from './shares.ts';
 import { createReadStatistics, createTakeStatistics } from './statistics.ts';
 import { createStemmer } from './stems.ts';
 import { type VectorStoreDeps, vectorStoreRoutes } from './vector-store.ts';
@@ -48,11 +50,12 @@ export function createRetrieval(deps: {
   const stemmer = createStemmer();
   const words = createWordStore(sql, stemmer);
   const readStatistics = createReadStatistics();
+  const weighBySample = createWeighBySample();
   /** Stems are asked for by the client of all: what the server answers is shared among callers. */
   const questionsBy = (own: Transaction) => ({
     sql: searchSql,
     stemmer,
-    readStatistics: (workspaceId: string) => readStatistics(own, workspaceId),
+    readStatistics: (viewer: Viewer) => readStatistics(own, viewer),
   });
   const retrieve = createRetrieve({
     statements(signal) {
@@ -61,6 +64,7 @@ export function createRetrieval(deps: {
         understand: createUnderstand(questionsBy(own)),
         words: createWordRanking(own),
         visible: createVisible(own),
+        weighBySample: (question, viewer) => weighBySample(own, question, viewer),
       };
     },
     searchVectors: deps.searchVectors,

@@ -17,6 +17,12 @@ export const TERMS_MAX = 64;
 /** A word that occurs more often in a passage counts as if it occurred so often; the rank hardly grows beyond. */
 export const OCCURRENCES_MAX = 16;
 
+/** Stems that are looked up for one explanation, of all languages of the workspace together; further words of the passages are compared as they are written. */
+export const EXPLAINED_STEMS_MAX = 50_000;
+
+/** Stems that one statement asks for: to unpack more would hold up the requests that have come meanwhile. */
+export const STEMS_AT_ONCE = 2000;
+
 /** Passages that one statement ranks, unless more are asked for. */
 export const RANKED_MAX = 5000;
 
@@ -39,6 +45,15 @@ export const FEW_DOCUMENTS = 1000;
 /** How long it is known of a viewer that they see more than these, and of how many viewers. */
 export const MANY_KEPT_MS = 60_000;
 export const VIEWERS_KEPT_MAX = 10_000;
+
+/** Passages that a caller sees of which one statement counts those with each word. */
+export const WEIGHED_MAX = 20_000;
+
+/** Documents of one language of which it is looked whether the caller sees any; a language of more is one of the workspace. */
+export const LANGUAGE_DOCUMENTS_MAX = 1000;
+
+/** Passages of a sample that are public, or belong to one owner, from which on these have shares of their own. */
+export const SCOPE_SAMPLE_MIN = 200;
 
 /** Passages of a workspace from which on the frequencies of common words come from a sample. */
 export const COUNTED_MAX = 5000;

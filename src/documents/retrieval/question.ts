@@ -1,9 +1,10 @@
 // A question → the terms that passages are ranked by.
 
 import type { Transaction } from '../../infra/postgres/client.ts';
+import type { Viewer } from '../policy.ts';
 import { createLexemes } from './lexemes.ts';
 import { QUERY_WORDS_MAX, RARE_SHARE, TERMS_MAX } from './limits.ts';
-import { wordsOf } from './segmentation.ts';
+import { firstWordsOf, wordsOf } from './segmentation.ts';
 import type { ReadStatistics, Statistics } from './statistics.ts';
 import type { Stemmer, Stems } from './stems.ts';
 import { looksVietnamese, pairsOf, VIETNAMESE } from './syllables.ts';
@@ -15,11 +16,20 @@ export type Term = {
   weight: number;
   /** About the share of the passages that have it; undefined for a rare one, which is counted where it is looked for. */
   share: number | undefined;
+  /** How many of the passages that the caller sees have it, once that is known: its rarity, in place of the share. */
+  seen?: number;
   /** Of a word as it is written, and of a pair: the lexemes of its stem, or of its first word. It adds to that, and finds nothing by itself. */
   stem: string | undefined;
 };
 
-export type Question = { workspaceId: string; terms: Term[]; statistics: Statistics };
+export type Question = {
+  workspaceId: string;
+  terms: Term[];
+  /** Of the whole workspace: they decide how passages are looked for. */
+  statistics: Statistics;
+  /** Of the passages that the caller sees: scores are made of these. */
+  seen: Pick<Statistics, 'passages' | 'averageLength'>;
+};
 
 /** A word as it is written counts less than its stem: the passage that has it has the stem, too. */
 const WRITTEN_WEIGHT = 0.3;
@@ -32,16 +42,18 @@ export function createUnderstand(deps: {
   readStatistics: ReadStatistics;
 }) {
   const { sql, stemmer, readStatistics } = deps;
-  return async (workspaceId: string, query: string): Promise<Question> => {
-    const divided = wordsOf(query);
-    const words = [...new Set(divided)].slice(0, QUERY_WORDS_MAX);
-    const statistics = await readStatistics(workspaceId);
+  return async (viewer: Viewer, query: string): Promise<Question> => {
+    const { workspaceId } = viewer;
+    const words = await firstWordsOf(query);
+    const statistics = await readStatistics(viewer);
     const stemmed = await stemmer.stem(sql, statistics.languages, words);
     const asked = meaningful(words, stemmed);
     const terms = asked.flatMap((word) => termsOf(workspaceId, word, stemmed, statistics));
     const paired = statistics.languages.includes(VIETNAMESE) && looksVietnamese(query);
-    const pairs = paired ? pairTermsOf(workspaceId, { divided, asked, stemmed, statistics }) : [];
-    return { workspaceId, terms: distinct([...terms, ...pairs]), statistics };
+    const pairs = paired
+      ? pairTermsOf(workspaceId, { divided: wordsOf(query), asked, stemmed, statistics })
+      : [];
+    return { workspaceId, terms: distinct([...terms, ...pairs]), statistics, seen: statistics };
   };
 }
 

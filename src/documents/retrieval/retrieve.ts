@@ -2,6 +2,7 @@
 // documents.
 
 import { LRUCache } from 'lru-cache';
+import type { Payer } from '../../core/embed-texts.ts';
 import type { Semaphore } from '../../core/semaphore.ts';
 import { abortable } from '../../core/wait.ts';
 import type { Predicate } from '../filter/ast.ts';
@@ -40,6 +41,8 @@ export type RetrieveRequest = {
   mode: RetrieveMode;
   filter: RetrieveFilter | undefined;
   minScore: number | undefined;
+  /** An upstream's vector of the question counts for them; beyond their limits the answer is by words. */
+  payer?: Payer | undefined;
 };
 
 export type Retrieved = { passages: FoundPassage[]; engine: string };
@@ -51,6 +54,7 @@ type Statements = {
   understand: ReturnType<typeof createUnderstand>;
   words: WordRanking;
   visible: ReturnType<typeof createVisible>;
+  weighBySample(question: Question, viewer: Viewer): Promise<Question>;
 };
 
 /** A request on its way. */
@@ -101,8 +105,9 @@ export function createRetrieve(deps: RetrieveDeps): Retrieve {
     const { viewer, request, signal, visible } = asking;
     const { query, limit, minScore = 0 } = request;
     signal?.throwIfAborted();
-    const question = once(() => asking.understand(viewer.workspaceId, query));
-    const few = once(() => findFew(prepared, asking, question));
+    const understood = once(() => asking.understand(viewer, query));
+    const few = once(() => findFew(prepared, asking, understood));
+    const question = once(async () => weigh(asking, await understood(), few));
     for (let factor = 1; ; factor *= 10) {
       signal?.throwIfAborted();
       const { ranked, more, engine } = await rank(asking, {
@@ -120,7 +125,25 @@ export function createRetrieve(deps: RetrieveDeps): Retrieve {
     }
   }
 
-  /** The documents of a large workspace that the caller may see, where they are few: their passages are looked at in place of all. */
+  /**
+   * The question with weights that say nothing of passages that the caller does not see: those that they see are counted, in a small
+   * workspace or where they see few documents; in a large one the shares of a sample of what they see are taken.
+   */
+  async function weigh(
+    { viewer, words, visible, weighBySample, signal }: Asked,
+    question: Question,
+    few: () => Promise<string[] | undefined>,
+  ): Promise<Question> {
+    if (viewer.admin) return question;
+    if (question.statistics.passages <= COUNTED_MAX) return words.weigh(question, visible.seen(viewer));
+    const documents = await few();
+    signal?.throwIfAborted();
+    return documents === undefined
+      ? weighBySample(question, viewer)
+      : words.weigh(question, visible.among([], documents));
+  }
+
+  /** The documents that the caller may see, where they are few: their passages are looked at in place of all. */
   async function findFew(
     prepared: readonly Prepared[],
     { viewer, request, visible, signal }: Asked,
@@ -130,7 +153,8 @@ export function createRetrieve(deps: RetrieveDeps): Retrieve {
     if (request.filter === undefined && many.has(key)) return undefined;
     const { statistics } = await question();
     signal?.throwIfAborted();
-    if (statistics.passages <= COUNTED_MAX) return undefined;
+    // All passages of a small workspace are looked at; who may not see all of them looks at their own.
+    if (statistics.passages <= COUNTED_MAX && viewer.admin) return undefined;
     const few = await visible.few(prepared);
     if (few === undefined && request.filter === undefined) many.set(key, true);
     return few;
@@ -138,19 +162,27 @@ export function createRetrieve(deps: RetrieveDeps): Retrieve {
 
   /** `more`: a larger limit could rank others. Where vectors are not available, all modes are those of words. */
   async function rank(
-    { request: { query, mode }, viewer: { workspaceId }, words, signal }: Asked,
+    { request: { query, mode, payer }, viewer, words, visible, signal }: Asked,
     { question, few, among, ...options }: Ranking,
   ): Promise<{ ranked: RankedPassage[]; more: boolean; engine: string }> {
+    const { workspaceId } = viewer;
     const { limit } = options;
     const rankWords = async () => {
       const [asked, documents] = await Promise.all([question(), few()]);
       signal?.throwIfAborted();
       return words.rank(asked, { ...options, among: among(documents) });
     };
+    let why = NO_VECTORS;
+    const limited = (): void => {
+      why = NO_VECTORS_LEFT;
+    };
     const [nearest, byWords] = await Promise.all([
       mode === 'words'
         ? undefined
-        : deps.searchVectors({ workspaceId, query, limit, documents: few().then(setOf) }, signal),
+        : deps.searchVectors(
+            { workspaceId, query, limit, documents: few().then(setOf), payer, limited },
+            signal,
+          ),
       mode === 'vectors' ? undefined : rankWords(),
     ]);
     if (nearest === undefined) {
@@ -158,14 +190,17 @@ export function createRetrieve(deps: RetrieveDeps): Retrieve {
       return {
         ranked: found,
         more,
-        engine: mode === 'words' ? WORDS : `${WORDS} (vectors are not available)`,
+        engine: mode === 'words' ? WORDS : `${WORDS} (${why})`,
       };
     }
     const { engine } = nearest;
     const full = nearest.found.length >= limit;
+    // The least cosine decides what the others are worth: that of a passage which the caller does not see would tell of it.
+    const seen = viewer.admin ? undefined : await visible.amongPassages(viewer, nearest.found.map(idOf));
+    const found = nearest.found.filter(({ passageId }) => seen?.has(passageId) !== false);
     if (byWords === undefined)
       return {
-        ranked: nearest.found.map(({ passageId, score }) => ({
+        ranked: found.map(({ passageId, score }) => ({
           passageId,
           score: Math.min(1, Math.max(0, score)),
           halves: { words: null, vectors: score },
@@ -173,10 +208,10 @@ export function createRetrieve(deps: RetrieveDeps): Retrieve {
         more: full,
         engine,
       };
-    const known = new Set(byWords.found.map(({ passageId }) => passageId));
-    const others = nearest.found.map(({ passageId }) => passageId).filter((id) => !known.has(id));
+    const known = new Set(byWords.found.map(idOf));
+    const others = found.map(idOf).filter((id) => !known.has(id));
     const scored = await words.score(await question(), byWords.counts, others);
-    const ranked = fuse([...byWords.found, ...scored], nearest);
+    const ranked = fuse([...byWords.found, ...scored], { found });
     return { ranked, more: byWords.more || full, engine: `${WORDS} + ${engine}` };
   }
 
@@ -195,6 +230,10 @@ export function createRetrieve(deps: RetrieveDeps): Retrieve {
 }
 
 const WORDS = 'postgres words';
+const NO_VECTORS = 'vectors are not available';
+const NO_VECTORS_LEFT = 'no vectors: the limits of the API key do not allow a call of the model';
+
+const idOf = ({ passageId }: { passageId: string }): string => passageId;
 
 const setOf = (ids: readonly string[] | undefined): ReadonlySet<string> | undefined => ids && new Set(ids);
 

@@ -40,10 +40,11 @@ export function retrievalRoutes({ retrieve, explain }: { retrieve: Retrieve; exp
           mode,
           filter: filter ? parseFilters(filter, ['body', 'filter']) : undefined,
           minScore: min_score ?? undefined,
+          payer: principal,
         };
         const { passages, engine } = await retrieve(toViewer(principal), asked, request.signal);
         if (body.explain !== true) return { passages: passages.map(render), engine };
-        const why = await explain(principal.workspaceId, query, passages);
+        const why = await explain(toViewer(principal), query, passages, request.signal);
         const explained = passages.map((each, at) => ({
           ...render(each),
           why: { ...why[at], ...renderHalves(each) },

@@ -1,7 +1,8 @@
 // A text → its words, in any script, before stemming. Passages and questions are divided in the same way.
 
 import { toNormalForm } from '../../core/normal-form.ts';
-import { WORD_LENGTH_MAX } from './limits.ts';
+import { nextTimeSlice, SLICE_MS } from '../../core/time-slices.ts';
+import { QUERY_WORDS_MAX, WORD_LENGTH_MAX } from './limits.ts';
 
 const HAN = /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]/u;
 /** Runs of one kind: Chinese and Japanese, Thai, and everything else that is letters and digits. */
@@ -15,52 +16,69 @@ const UNWRITTEN = /[\u064B-\u0652\u0670\u0640\u0591-\u05C7]/g;
 const GRAM = 4;
 
 let segmenter: Intl.Segmenter | undefined;
+const segmenterOf = (): Intl.Segmenter => (segmenter ??= new Intl.Segmenter('th', { granularity: 'word' }));
 
 /** The words in their order: lower case, compatibility forms unified. */
 export function wordsOf(text: string): string[] {
   const words: string[] = [];
-  const plain = toNormalForm(text, 'NFKC').toLowerCase().replaceAll(UNWRITTEN, '');
-  for (const [run] of plain.matchAll(RUN)) {
-    if (HAN.test(run)) pushPairs(words, run);
-    else if (UNSPACED.test(run)) pushSegments(words, run);
-    else words.push(run.length > WORD_LENGTH_MAX ? cut(run) : run);
-  }
+  for (const run of runsOf(text)) pushWords(words, run);
   return words;
+}
+
+/** The first different words of a question; a long one is divided in slices of time. */
+export async function firstWordsOf(query: string): Promise<string[]> {
+  const first = new Set<string>();
+  let endsAt = performance.now() + SLICE_MS;
+  for (const run of runsOf(query)) {
+    const words: string[] = [];
+    pushWords(words, run);
+    for (const word of words) if (first.size < QUERY_WORDS_MAX) first.add(word);
+    if (first.size >= QUERY_WORDS_MAX) break;
+    if (performance.now() > endsAt) endsAt = await nextTimeSlice();
+  }
+  return [...first];
+}
+
+/** Chinese, Japanese, Thai and its like have no stems. */
+export const hasStem = (word: string): boolean => !HAN.test(word) && !UNSPACED.test(word);
+
+function* runsOf(text: string): Generator<string> {
+  const plain = toNormalForm(text, 'NFKC').toLowerCase().replaceAll(UNWRITTEN, '');
+  for (const [run] of plain.matchAll(RUN)) yield run;
+}
+
+function pushWords(words: string[], run: string): void {
+  if (HAN.test(run)) for (const pair of pairsIn(run)) words.push(pair);
+  else if (UNSPACED.test(run)) pushSegments(words, run);
+  else words.push(run.length > WORD_LENGTH_MAX ? cut(run) : run);
 }
 
 /** A part of a text with the words that it is divided into; positions count code points, the end is excluded. */
 export type Span = { start: number; end: number; words: readonly string[] };
 
 /** Where the words of a text stand. The parts of Chinese and Japanese overlap, as their words do. */
-export function spansOf(text: string): Span[] {
-  const spans: Span[] = [];
+export function* spansOf(text: string): Generator<Span> {
   let [counted, characters] = [0, 0];
   for (const found of text.matchAll(RUN)) {
     characters += [...text.slice(counted, found.index)].length;
     counted = found.index;
     for (const [part, from] of partsOf(found[0])) {
       const start = characters + from;
-      spans.push({ start, end: start + [...part].length, words: wordsOf(part) });
+      yield { start, end: start + [...part].length, words: wordsOf(part) };
     }
   }
-  return spans;
 }
 
 /** The parts of a run that are words, and after how many characters of the run each begins. */
-function partsOf(run: string): [part: string, from: number][] {
-  if (HAN.test(run)) {
-    const characters = [...run];
-    if (characters.length < 2) return [[run, 0]];
-    return characters.slice(1).map((character, at) => [`${characters[at]}${character}`, at]);
-  }
-  if (!UNSPACED.test(run)) return [[run, 0]];
-  segmenter ??= new Intl.Segmenter('th', { granularity: 'word' });
+function* partsOf(run: string): Generator<[part: string, from: number]> {
   let from = 0;
-  return [...segmenter.segment(run)].map(({ segment }) => {
-    const part: [string, number] = [segment, from];
-    from += [...segment].length;
-    return part;
-  });
+  if (HAN.test(run)) for (const pair of pairsIn(run)) yield [pair, from++];
+  else if (!UNSPACED.test(run)) yield [run, 0];
+  else
+    for (const { segment } of segmenterOf().segment(run)) {
+      yield [segment, from];
+      from += [...segment].length;
+    }
 }
 
 /** The words of a passage and of the headings above it, separated by blanks. */
@@ -68,17 +86,14 @@ export const passageWordsOf = ({ text, heading }: { text: string; heading: strin
   wordsOf(heading === null ? text : `${heading}\n${text}`).join(' ');
 
 /** Chinese and Japanese by pairs of characters: a pair is mostly a word, and needs no dictionary to agree with another one. */
-function pushPairs(words: string[], run: string): void {
+function pairsIn(run: string): string[] {
+  const pairs: string[] = [];
   let last = '';
-  let pairs = 0;
   for (const character of run) {
-    if (last !== '') {
-      words.push(last + character);
-      pairs++;
-    }
+    if (last !== '') pairs.push(last + character);
     last = character;
   }
-  if (pairs === 0) words.push(run);
+  return pairs.length === 0 ? [run] : pairs;
 }
 
 /**
@@ -86,8 +101,7 @@ function pushPairs(words: string[], run: string): void {
  * a question otherwise than a text.
  */
 function pushSegments(words: string[], run: string): void {
-  segmenter ??= new Intl.Segmenter('th', { granularity: 'word' });
-  for (const { segment } of segmenter.segment(run)) words.push(cut(segment));
+  for (const { segment } of segmenterOf().segment(run)) words.push(cut(segment));
   for (let from = 0; from + GRAM <= run.length; from++) words.push(`${run.slice(from, from + GRAM)}~`);
 }
 

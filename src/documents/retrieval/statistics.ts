@@ -2,8 +2,17 @@
 // Rare words are counted where they are looked for; those of a large workspace that many passages have come from a sample.
 
 import { LRUCache } from 'lru-cache';
-import type { Sql, Transaction } from '../../infra/postgres/client.ts';
-import { COMMON_IN_SAMPLE_MIN, COMMON_KEPT_MAX, COUNTED_MAX, SAMPLE_PASSAGES } from './limits.ts';
+import type { Fragment, Sql, Transaction } from '../../infra/postgres/client.ts';
+import type { Viewer } from '../policy.ts';
+import { createConditions } from '../rows.ts';
+import {
+  COMMON_IN_SAMPLE_MIN,
+  COMMON_KEPT_MAX,
+  COUNTED_MAX,
+  LANGUAGE_DOCUMENTS_MAX,
+  SAMPLE_PASSAGES,
+} from './limits.ts';
+import { takeShares } from './shares.ts';
 import { STEMMED_LANGUAGES } from './stems.ts';
 import { VIETNAMESE } from './syllables.ts';
 
@@ -25,7 +34,21 @@ type Row = Omit<Statistics, 'common'> & { takenAt: Date | null };
 
 const NONE: ReadonlyMap<string, number> = new Map();
 
-export type ReadStatistics = (workspaceId: string) => Promise<Statistics>;
+export type ReadStatistics = (viewer: Viewer) => Promise<Statistics>;
+
+/**
+ * That the viewer sees a document of the language, among the first ones of it; or that there are so many that a single one tells
+ * nothing. Languages decide how words are compared, so a score may not say that somebody has stored a text in one.
+ */
+const seesLanguage = (sql: Transaction, viewer: Viewer): Fragment => {
+  if (viewer.admin) return sql`true`;
+  const documents = sql`SELECT document_id FROM document_contents c
+    WHERE c.workspace_id = ${viewer.workspaceId} AND c.language = stemmed.language`;
+  return sql`(EXISTS (
+      SELECT FROM (${documents} LIMIT ${LANGUAGE_DOCUMENTS_MAX}) first JOIN documents ON documents.id = first.document_id
+      WHERE ${createConditions(sql).visible(viewer)})
+    OR EXISTS (${documents} OFFSET ${LANGUAGE_DOCUMENTS_MAX}))`;
+};
 
 /** Figures are read at each call, by the client that is given; the common words are kept. */
 export function createReadStatistics() {
@@ -48,7 +71,8 @@ export function createReadStatistics() {
     return common;
   };
 
-  return async (sql: Transaction, workspaceId: string): Promise<Statistics> => {
+  return async (sql: Transaction, viewer: Viewer): Promise<Statistics> => {
+    const { workspaceId } = viewer;
     const [row] = await sql<Row[]>`
       WITH sampled AS (
         SELECT passages, average_length, taken_at FROM document_word_statistics WHERE workspace_id = ${workspaceId}),
@@ -60,7 +84,7 @@ export function createReadStatistics() {
           SELECT language FROM unnest(${LANGUAGES as string[]}::text[]) AS stemmed (language) WHERE language = (
             -- In the order of the index: where all documents have one language, any other would be looked for in the whole table.
             SELECT c.language FROM document_contents c
-            WHERE c.workspace_id = ${workspaceId} AND c.language >= stemmed.language ORDER BY c.language LIMIT 1)
+            WHERE c.workspace_id = ${workspaceId} AND c.language >= stemmed.language ORDER BY c.language LIMIT 1) AND ${seesLanguage(sql, viewer)}
         ) AS languages,
         coalesce((SELECT passages FROM sampled), counted.passages)::float8 AS passages,
         coalesce((SELECT average_length FROM sampled), counted.average_length, 0)::float8 AS "averageLength",
@@ -79,6 +103,8 @@ export function createTakeStatistics(sql: Sql) {
     await sql`
       DELETE FROM document_word_statistics s
       WHERE (SELECT coalesce(sum(passages), 0) FROM document_contents c WHERE c.workspace_id = s.workspace_id) <= ${COUNTED_MAX / 2}`;
+    await sql`
+      DELETE FROM document_word_shares WHERE workspace_id NOT IN (SELECT workspace_id FROM document_word_statistics)`;
     const grown = await sql<{ workspaceId: string; passages: number }[]>`
       SELECT workspace_id AS "workspaceId", c.passages::float8 AS passages
       FROM (SELECT workspace_id, sum(passages) AS passages FROM document_contents GROUP BY 1) c
@@ -113,4 +139,5 @@ async function takeStatistics(sql: Sql, workspaceId: string, passages: number): 
     WHERE ndoc >= ${COMMON_IN_SAMPLE_MIN}
     ON CONFLICT (workspace_id) DO UPDATE SET passages = excluded.passages, average_length = excluded.average_length,
       words = excluded.words, shares = excluded.shares, taken_at = clock_timestamp()`;
+  await takeShares(sql, { workspaceId, passages, sample: sample.map(({ id }) => id) });
 }

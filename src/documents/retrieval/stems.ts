@@ -1,9 +1,11 @@
 // Stems of words by the Snowball dictionaries of the database server, kept at hand.
 
 import { LRUCache } from 'lru-cache';
+import { nextTimeSlice, SLICE_MS } from '../../core/time-slices.ts';
 import type { Fragment, Transaction } from '../../infra/postgres/client.ts';
 import { union } from '../search/postgres/fragments.ts';
-import { STEMS_KEPT_MAX } from './limits.ts';
+import { STEMS_AT_ONCE, STEMS_KEPT_MAX } from './limits.ts';
+import { hasStem } from './segmentation.ts';
 
 /** ISO 639-1 → dictionary. A server of an earlier version lacks some of them. */
 const DICTIONARIES: Readonly<Record<string, string>> = {
@@ -72,7 +74,7 @@ export function createStemmer() {
   return {
     form: async (sql: Transaction): Promise<number> => (await askServer(sql)).form,
 
-    /** The stems of these words in each of the languages. One statement, for those that are not at hand. */
+    /** The stems of these words in each of the languages. The server is asked for those that are not at hand, so many at a time. */
     async stem(
       sql: Transaction,
       languages: readonly (string | null)[],
@@ -83,26 +85,32 @@ export function createStemmer() {
       const used = new Set(
         named.flatMap((name) => (name !== undefined && dictionaries.has(name) ? name : [])),
       );
-      const found = new Map<string, Map<string, string | null>>();
-      const asked: Fragment[] = [];
-      for (const name of used) {
-        const stems = new Map<string, string | null>();
-        const unknown: string[] = [];
-        for (const word of words) {
-          const known = kept.get(`${name} ${word}`);
-          if (known === undefined) unknown.push(word);
-          else stems.set(word, known.stem);
-        }
-        found.set(name, stems);
-        if (unknown.length > 0) asked.push(askStems(sql, name, unknown));
-      }
-      if (asked.length > 0) {
+      const found = new Map([...used].map((name) => [name, new Map<string, string | null>()]));
+      let unknown = new Map<string, string[]>();
+      let count = 0;
+      const ask = async (): Promise<void> => {
+        if (count === 0) return;
+        const asked = [...unknown].map(([name, some]) => askStems(sql, name, some));
+        unknown = new Map();
+        count = 0;
         const rows = await sql<{ name: string; word: string; stem: string | null }[]>`${union(sql, asked)}`;
         for (const { name, word, stem } of rows) {
           found.get(name)?.set(word, stem);
           kept.set(`${name} ${word}`, { stem });
         }
-      }
+      };
+      let endsAt = performance.now() + SLICE_MS;
+      for (const [name, stems] of found)
+        for (const word of words) {
+          const known = hasStem(word) ? kept.get(`${name} ${word}`) : { stem: word };
+          if (known !== undefined) stems.set(word, known.stem);
+          else {
+            unknown.getOrInsertComputed(name, () => []).push(word);
+            if (++count >= STEMS_AT_ONCE) await ask();
+          }
+          if (performance.now() > endsAt) endsAt = await nextTimeSlice();
+        }
+      await ask();
       return named.map((name) => {
         const stems = name === undefined ? undefined : found.get(name);
         return stems === undefined ? unstemmed : (word) => stems.get(word) ?? null;

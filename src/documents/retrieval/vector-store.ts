@@ -2,11 +2,12 @@
 
 import { type Static, Type } from '@sinclair/typebox';
 import { isRawNumber } from '../../core/json.ts';
+import type { Principal } from '../../core/principal.ts';
 import { OpenAiRefusal, withOpenAiErrors } from '../../http/openai-error.ts';
 import { type Route, route } from '../../http/operation.ts';
 import { component, nullable, oneOf, optional, text } from '../../http/schemas.ts';
 import type { Document } from '../document.ts';
-import { toViewer, type Viewer } from '../policy.ts';
+import { toViewer } from '../policy.ts';
 import { InWorkspace } from '../schema.ts';
 import type { DocumentStore } from '../store.ts';
 import {
@@ -145,17 +146,18 @@ export function vectorStoreRoutes(deps: VectorStoreDeps): Route[] {
           [400, 401, 403, 408, 413, 415, 503],
         ),
       },
-      ({ principal, body, request }) => search(deps, toViewer(principal), body, request.signal),
+      ({ principal, body, request }) => search(deps, principal, body, request.signal),
     ),
   ];
 }
 
 async function search(
   { retrieve, documents }: VectorStoreDeps,
-  viewer: Viewer,
+  principal: Principal,
   body: SearchRequest,
   signal: AbortSignal,
 ): Promise<Static<typeof SearchPage>> {
+  const viewer = toViewer(principal);
   const { query, filters, max_num_results = RESULTS_DEFAULT, ranking_options } = body;
   if (body.rewrite_query === true)
     throw new OpenAiRefusal('malformed', 'Queries are not rewritten here: leave `rewrite_query` out', {
@@ -168,7 +170,9 @@ async function search(
   // One passage more than is shown decides `has_more`.
   const limit = max_num_results + 1;
   const found = await Promise.all(
-    queries.map((each) => retrieve(viewer, { query: each, limit, mode: 'hybrid', filter, minScore }, signal)),
+    queries.map((each) =>
+      retrieve(viewer, { query: each, limit, mode: 'hybrid', filter, minScore, payer: principal }, signal),
+    ),
   );
   const passages = best(found.flatMap((each) => each.passages));
   const shown = passages.slice(0, max_num_results);

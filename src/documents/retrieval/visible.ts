@@ -44,7 +44,21 @@ export function createVisible(sql: Transaction) {
         prepared.map((each) => sql`(${matches(each)})`),
       )} ORDER BY place LIMIT ${limit}`;
 
+  /** That the viewer sees the document of a `document_id`. */
+  const seen = (viewer: Viewer): Fragment =>
+    sql`EXISTS (SELECT FROM documents WHERE documents.id = document_id AND ${visible(viewer)})`;
+
   return {
+    seen,
+
+    /** Those of the passages that the viewer sees. */
+    async amongPassages(viewer: Viewer, passageIds: readonly string[]): Promise<Set<string>> {
+      const found = await sql<{ id: string }[]>`
+        SELECT id::text AS id FROM document_passages
+        WHERE id = ANY (${passageIds as string[]}::bigint[]) AND ${seen(viewer)}`;
+      return new Set(found.map(({ id }) => id));
+    },
+
     /**
      * Those of the passages that the viewer may see, of documents that one of the prepared searches finds, in the order given, at most
      * `limit`; the index says which each is.

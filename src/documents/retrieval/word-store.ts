@@ -25,11 +25,19 @@ export function createWordStore(sql: Sql, stemmer: Stemmer = createStemmer()) {
     { workspaceId, language }: Owner,
     texts: readonly PassageWords[],
   ) => {
-    const divided = texts.map((text) => (text === '' ? [] : text.split(' ')));
-    const [stems = unstemmed] = await stemmer.stem(tx, [language], new Set(divided.flat()));
+    const divided: string[][] = [];
+    const distinct = new Set<string>();
+    let endsAt = performance.now() + SLICE_MS;
+    for (const text of texts) {
+      if (performance.now() > endsAt) endsAt = await nextTimeSlice();
+      const words = text === '' ? [] : text.split(' ');
+      divided.push(words);
+      for (const word of words) distinct.add(word);
+    }
+    const [stems = unstemmed] = await stemmer.stem(tx, [language], distinct);
     const lexemes = createLexemes(workspaceId);
     const vectors: string[] = [];
-    let endsAt = performance.now() + SLICE_MS;
+    endsAt = performance.now() + SLICE_MS;
     for (const words of divided) {
       if (performance.now() > endsAt) endsAt = await nextTimeSlice();
       vectors.push(toVector(lexemes, words, stems, { pairs: language === VIETNAMESE }));

@@ -4,7 +4,14 @@
 
 import type { Fragment, Transaction } from '../../infra/postgres/client.ts';
 import { all, list, union } from '../search/postgres/fragments.ts';
-import { COMMON_RANKED, COMMON_RANKED_MAX, LIKELY_SHARE, RANKED_MAX, RARE_SHARE } from './limits.ts';
+import {
+  COMMON_RANKED,
+  COMMON_RANKED_MAX,
+  LIKELY_SHARE,
+  RANKED_MAX,
+  RARE_SHARE,
+  WEIGHED_MAX,
+} from './limits.ts';
 import { byRarity, keyOf, type Question, type Term } from './question.ts';
 import { anyOf, type CommonWord, createThresholds } from './thresholds.ts';
 
@@ -69,14 +76,31 @@ export function createWordRanking(sql: Transaction) {
     return { found, counts, more: found.length >= limit || ranked.passages >= budget || level > 0 };
   };
 
+  /**
+   * The question, weighed by those passages that `condition` on a `document_id` lets pass: as many of them as one statement counts.
+   * So no score says what stands in passages that the caller does not see.
+   */
+  const weigh = async (question: Question, condition: Fragment): Promise<Question> => {
+    const { workspaceId, terms } = question;
+    const counts = terms.map((term) => sql`count(*) FILTER (WHERE words @@ ${anyOf([term])}::tsquery)`);
+    const [row] = await sql<{ passages: number; averageLength: number; counts: number[] }[]>`
+      SELECT count(*)::float8 AS passages, coalesce(avg(length), 0)::float8 AS "averageLength",
+        ARRAY[${list(sql, counts)}]::float8[] AS counts
+      FROM (SELECT length, words FROM document_passage_words WHERE workspace_id = ${workspaceId} AND ${condition}
+        LIMIT ${WEIGHED_MAX}) seen`;
+    if (row === undefined) throw new Error('a statement without a row');
+    const { counts: seen, ...rest } = row;
+    return { ...question, seen: rest, terms: terms.map((term, at) => ({ ...term, seen: seen[at] ?? 0 })) };
+  };
+
   /** The scores of these passages, as a ranking gives them that counted so; those without a word of the question are left out. */
   const score = async (
-    { workspaceId, terms, statistics }: Question,
+    { workspaceId, terms, seen }: Question,
     counts: readonly number[],
     passageIds: readonly string[],
   ): Promise<RankedPassage[]> => {
     if (passageIds.length === 0 || counts.length === 0) return [];
-    const parts = scoreParts(sql, terms, statistics);
+    const parts = scoreParts(sql, terms, seen);
     return sql<RankedPassage[]>`
       SELECT passage_id::text AS "passageId", score FROM (
         SELECT passage_id, ${parts.score} AS score FROM (
@@ -88,7 +112,7 @@ export function createWordRanking(sql: Transaction) {
         )}) counted) weighed) scored WHERE score > 0`;
   };
 
-  return { rank, score };
+  return { rank, weigh, score };
 }
 
 /** The terms that so few passages have that all of these are ranked, and the others; without words as they are written. */
@@ -100,19 +124,20 @@ function splitByRarity({ terms, statistics }: Question, budget: number): [rare: 
 }
 
 /** With the word as it is written, which only passages with its stem have. */
-function toCommonWord({ terms, statistics }: Question, term: Term): CommonWord {
+function toCommonWord({ terms, seen }: Question, term: Term): CommonWord {
   const { share = RARE_SHARE, lexemes } = term;
   const forms = [term, ...terms.filter(({ stem }) => stem === keyOf(term))];
   return {
     lexemes,
     share,
-    weight: forms.reduce((sum, each) => sum + weightOf(each, statistics.passages), 0),
+    weight: forms.reduce((sum, each) => sum + weightOf(each, seen.passages), 0),
   };
 }
 
 /** As `scoreParts` weighs it. */
-function weightOf({ weight, share = RARE_SHARE }: Term, passages: number): number {
-  return weight * Math.log1p((passages - share * passages + 0.5) / (share * passages + 0.5));
+function weightOf({ weight, share = RARE_SHARE, ...term }: Term, passages: number): number {
+  const seen = term.seen ?? share * passages;
+  return weight * Math.log1p((Math.max(passages, seen) - seen + 0.5) / (seen + 0.5));
 }
 
 /** `total`: the sum of the weights of all terms, which a score is a share of. */
@@ -125,13 +150,13 @@ type Matching = Omit<RankOptions, 'exact'> & {
 };
 
 async function rankPassages(sql: Transaction, question: Question, options: Matching): Promise<Ranked> {
-  const { workspaceId, terms, statistics } = question;
+  const { workspaceId, terms, seen } = question;
   const { budget, limit } = options;
   const counts = terms.map(
     (term, index) =>
       sql`(${countOf(sql, question, { ...options, term, index })})::float8 AS ${column(sql, 'n', index)}`,
   );
-  const parts = scoreParts(sql, terms, statistics);
+  const parts = scoreParts(sql, terms, seen);
   // What matches earlier is not to be crowded out by what matches later.
   const candidates = options.matches.map((match, index) => {
     const earlier = options.matches.slice(0, index).join(' | ');
@@ -169,7 +194,7 @@ const column = (sql: Transaction, letter: string, index: number): Fragment =>
 function scoreParts(
   sql: Transaction,
   terms: readonly Term[],
-  { passages, averageLength }: Question['statistics'],
+  { passages, averageLength }: Question['seen'],
 ): { ranks: Fragment; weights: Fragment; score: Fragment; total: Fragment } {
   const ranks = terms.map(
     (term, index) => sql`least(0.995, ${term.lexemes.length}::float8
@@ -195,12 +220,13 @@ function scoreParts(
   };
 }
 
-/** How many passages have a term: by the sample, or of those that were found by it. */
+/** How many passages have a term: of those that the caller sees, by the sample, or of those that were found by it. */
 function countOf(
   sql: Transaction,
   { workspaceId, statistics }: Question,
   { term, index, uncounted, among }: Matching & { term: Term; index: number },
 ): Fragment {
+  if (term.seen !== undefined) return sql`${term.seen}::float8`;
   const share = term.share ?? (uncounted.includes(term) ? RARE_SHARE : undefined);
   if (share !== undefined) return sql`${share * statistics.passages}::float8`;
   if (among === undefined) return sql`count(*) FILTER (WHERE ${column(sql, 'r', index)} > 0)`;

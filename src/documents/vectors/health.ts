@@ -5,7 +5,7 @@ import type { Scanner } from './scanner.ts';
 import type { SearchOutcome } from './search.ts';
 import type { Spaces } from './spaces.ts';
 
-const OUTCOMES = ['found', 'none', 'loading', 'no_room', 'failed'] as const;
+const OUTCOMES = ['found', 'none', 'loading', 'no_room', 'limited', 'failed'] as const;
 const GRAPH_SEARCHES = ['graph', 'exact'] as const;
 
 type Parts = {

@@ -1,8 +1,10 @@
 // Passages whose vectors are nearest to that of a question.
 
 import type { LRUCache } from 'lru-cache';
-import type { Embeddings } from '../../core/embed-texts.ts';
+import type { Embeddings, Payer } from '../../core/embed-texts.ts';
+import { ServiceError } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
+import { isLimited } from '../../core/principal.ts';
 import type { VectorEngine } from './engine.ts';
 import { QUERY_EMBEDDING_MS_MAX, QUERY_KEPT_LENGTH_MAX } from './limits.ts';
 import type { Answering, Loading } from './loading.ts';
@@ -29,11 +31,14 @@ export type SearchVectors = (
     limit: number;
     /** Needed once the query is embedded; where it rejects, the search does. */
     documents?: ReadonlySet<string> | Promise<ReadonlySet<string> | undefined>;
+    /** The vector of the query counts for them; `limited` is called where a limit of theirs refuses it. */
+    payer?: Payer | undefined;
+    limited?(): void;
   },
   signal?: AbortSignal,
 ) => Promise<FoundByVectors | undefined>;
 
-export type SearchOutcome = 'found' | 'none' | 'loading' | 'no_room' | 'failed';
+export type SearchOutcome = 'found' | 'none' | 'loading' | 'no_room' | 'limited' | 'failed';
 
 export function createSearchVectors(deps: {
   loading: Pick<Loading, 'answering'>;
@@ -47,20 +52,20 @@ export function createSearchVectors(deps: {
 
   async function embed(
     { model, workspaceId }: Answering,
-    query: string,
+    { query, payer }: { query: string; payer?: Payer | undefined },
     signal: AbortSignal,
   ): Promise<Query> {
-    const key = `${model}\0${query}`;
+    const key = [workspaceId, model, query].join('\0');
     const known = queries.get(key);
     if (known !== undefined) return known;
     const inTime = AbortSignal.any([signal, AbortSignal.timeout(QUERY_EMBEDDING_MS_MAX)]);
-    const [vector = []] = await deps.embeddings.embed({ model, workspaceId, texts: [query] }, inTime);
+    const [vector = []] = await deps.embeddings.embed({ model, workspaceId, texts: [query], payer }, inTime);
     const embedded = toQuery(vector);
     if (query.length <= QUERY_KEPT_LENGTH_MAX) queries.set(key, embedded);
     return embedded;
   }
 
-  return async ({ workspaceId, query, limit, documents }, signal = NEVER) => {
+  return async ({ workspaceId, query, limit, documents, payer, limited }, signal = NEVER) => {
     // In case an error is thrown before the wait for it below.
     Promise.resolve(documents).catch(() => undefined);
     const answering = await deps.loading.answering(workspaceId);
@@ -74,6 +79,11 @@ export function createSearchVectors(deps: {
         return await run();
       } catch (error) {
         signal.throwIfAborted();
+        if (isLimitation(error, payer)) {
+          count('limited');
+          limited?.();
+          return undefined;
+        }
         count(error instanceof NoRoom ? 'no_room' : 'failed');
         // /readyz reports a lack of room.
         if (!(error instanceof NoRoom))
@@ -84,7 +94,7 @@ export function createSearchVectors(deps: {
     const opened = await attempt(async () => {
       const [find, embedded] = await Promise.all([
         deps.engineFor(answering).open(answering),
-        embed(answering, query, signal),
+        embed(answering, { query, payer }, signal),
       ]);
       if (find !== undefined && embedded.components.length !== answering.dimensions)
         throw new Error(`the model ${answering.model} answers another number of dimensions than before`);
@@ -107,5 +117,12 @@ export function createSearchVectors(deps: {
     });
   };
 }
+
+/** Refused because of a limit of the payer's key. */
+const isLimitation = (error: unknown, payer: Payer | undefined): boolean =>
+  payer !== undefined &&
+  isLimited(payer.limits) &&
+  error instanceof ServiceError &&
+  (error.kind === 'too-many-requests' || error.kind === 'malformed');
 
 const NEVER = new AbortController().signal;

@@ -1,8 +1,15 @@
 // Embeddings for other areas, which keep them: by one model, never by its fallbacks, whose vectors could not be compared.
 
-import { type Embeddings, type EmbedTexts, LOCAL_EMBEDDING_MODEL } from '../../core/embed-texts.ts';
+import {
+  type Embeddings,
+  type EmbedTexts,
+  LOCAL_EMBEDDING_MODEL,
+  type Payer,
+} from '../../core/embed-texts.ts';
 import { ServiceError, upstreamFailed } from '../../core/errors.ts';
 import { isRawNumber, type JsonObject } from '../../core/json.ts';
+import type { Principal, RemainingLimits } from '../../core/principal.ts';
+import type { Limited } from '../allowances.ts';
 import type { Served } from '../model-call.ts';
 import { parseWhole, requestOf } from '../request.ts';
 import type { Serve } from '../serve.ts';
@@ -12,13 +19,27 @@ import { type Catalogue, type Model, TARGET_HEADER } from '../targets.ts';
 /** Statuses of an upstream that does not take these texts. */
 const REFUSING = new Set([400, 413, 422]);
 
+const NOBODY: Payer = { email: '', keyId: '', limits: {} };
+
 const EMBEDDINGS_NONE = 'The upstream answered with something that is no list of embeddings';
 
 export function createModelEmbeddings(deps: {
   embeddings: Serve;
   embed: EmbedTexts;
   catalogue: () => Catalogue | Promise<Catalogue>;
+  remaining(caller: Limited): Promise<RemainingLimits>;
 }): Embeddings {
+  /** Throws 429 for a part of a request that the key may not make now. */
+  const callerOf = async (payer: Payer): Promise<Pick<Principal, 'email' | 'keyId' | 'limits'>> => {
+    const { email, keyId, limits } = payer;
+    if (payer.isPart !== true || limits.requests_per_minute === undefined) return { email, keyId, limits };
+    const { requests_per_minute: requests } = await deps.remaining(payer);
+    if (requests?.remaining === 0)
+      throw new ServiceError('too-many-requests', 'The API key has used up its requests of this minute');
+    const { requests_per_minute: _, ...others } = limits;
+    return { email, keyId, limits: others };
+  };
+
   return {
     async current() {
       const catalogue = await deps.catalogue();
@@ -26,7 +47,7 @@ export function createModelEmbeddings(deps: {
       return model === undefined ? LOCAL_EMBEDDING_MODEL.id : nameOf(model);
     },
 
-    async embed({ model: name, workspaceId, texts }, signal) {
+    async embed({ model: name, workspaceId, texts, payer = NOBODY }, signal) {
       if (name === LOCAL_EMBEDDING_MODEL.id) return toRows(await deps.embed(texts, signal), texts.length);
       const { models } = await deps.catalogue();
       const model = models.find((each) => each.endpoints.includes('embeddings') && nameOf(each) === name);
@@ -34,7 +55,7 @@ export function createModelEmbeddings(deps: {
       const served = await deps.embeddings({
         endpoint: 'embeddings',
         request: requestOf({ model: model.id, input: [...texts], encoding_format: 'float' }),
-        caller: { workspaceId, email: '', keyId: '', limits: {} },
+        caller: { workspaceId, ...(await callerOf(payer)) },
         signal,
       });
       if (served.kind === 'stream') {

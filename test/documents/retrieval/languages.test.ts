@@ -63,7 +63,7 @@ test('a question is understood in the languages of the texts of its workspace th
     inWorkspace(`w-${crypto.randomUUID()}`),
     inWorkspace(`w-${crypto.randomUUID()}`),
   ];
-  const languages = async () => (await readStatistics(sql, viewer.workspaceId)).languages.toSorted();
+  const languages = async () => (await readStatistics(sql, viewer)).languages.toSorted();
   expect(await languages()).toEqual([]);
   await retrieval.store(stranger, 'fr', 'Les pompes.');
   for (const language of ['tr', 'en', 'pl', null, 'en', 'zh', 'enm'])

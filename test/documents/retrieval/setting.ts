@@ -8,6 +8,7 @@ import type { Viewer } from '../../../src/documents/policy.ts';
 import { createUnderstand } from '../../../src/documents/retrieval/question.ts';
 import { createRetrieve, type RetrieveRequest } from '../../../src/documents/retrieval/retrieve.ts';
 import { passageWordsOf } from '../../../src/documents/retrieval/segmentation.ts';
+import { createWeighBySample } from '../../../src/documents/retrieval/shares.ts';
 import { createReadStatistics } from '../../../src/documents/retrieval/statistics.ts';
 import { createStemmer } from '../../../src/documents/retrieval/stems.ts';
 import { createVisible } from '../../../src/documents/retrieval/visible.ts';
@@ -46,13 +47,14 @@ export function retrievalIn(sql: Sql, searchVectors: SearchVectors = async () =>
   const search = createPostgresSearch({ sql, bucket: 'atrium', slow, common: createCommonTerms(sql) });
   const ranking = createWordRanking(sql);
   const readStatistics = createReadStatistics();
+  const weighBySample = createWeighBySample();
   const ranked = { passages: 0 };
   const retrieve = createRetrieve({
     statements: () => ({
       understand: createUnderstand({
         sql,
         stemmer,
-        readStatistics: (workspaceId) => readStatistics(sql, workspaceId),
+        readStatistics: (viewer) => readStatistics(sql, viewer),
       }),
       words: {
         ...ranking,
@@ -63,6 +65,7 @@ export function retrievalIn(sql: Sql, searchVectors: SearchVectors = async () =>
         },
       },
       visible: createVisible(sql),
+      weighBySample: (question, viewer) => weighBySample(sql, question, viewer),
     }),
     searchVectors,
     prepare: search.prepare,

@@ -1,6 +1,7 @@
 // Which passages of a large workspace are ranked: so few that a search is quick, and all that could be among the first.
 
 import { expect, test } from 'bun:test';
+import type { Viewer } from '../../../src/documents/policy.ts';
 import { COMBINED_MAX } from '../../../src/documents/retrieval/limits.ts';
 import { createUnderstand } from '../../../src/documents/retrieval/question.ts';
 import { createReadStatistics, createTakeStatistics } from '../../../src/documents/retrieval/statistics.ts';
@@ -60,7 +61,7 @@ test('of a large workspace the first passages are those with the highest scores 
   await createTakeStatistics(sql)(new AbortController().signal);
   const stemmer = createStemmer();
   const statistics = createReadStatistics();
-  const readStatistics = (workspaceId: string) => statistics(sql, workspaceId);
+  const readStatistics = (by: Viewer) => statistics(sql, by);
   const understand = createUnderstand({ sql, stemmer, readStatistics });
   const ranking = createWordRanking(sql);
   const all = (
@@ -68,7 +69,7 @@ test('of a large workspace the first passages are those with the highest scores 
       SELECT passage_id::text AS id FROM document_passage_words WHERE workspace_id = ${viewer.workspaceId}`
   ).map(({ id }) => id);
   for (const asked of ['w40x w50x w60x', 'w9x w30x w80x w200x', 'w2x w3x w5x w7x', 'w390x w5x w1x', 'w17x']) {
-    const question = await understand(viewer.workspaceId, asked);
+    const question = await understand(viewer, asked);
     const { found, counts } = await ranking.rank(question, { limit: 100, exact: 10, among: undefined });
     const scores = (await ranking.score(question, counts, all)).map(({ score }) => score);
     const best = scores.toSorted((left, right) => right - left).slice(0, 10);

@@ -3,7 +3,6 @@
 import { expect, test } from 'bun:test';
 import type { Document } from '../../../src/documents/document.ts';
 import { parseFilters } from '../../../src/documents/retrieval/filters.ts';
-import { ASKED_MIN } from '../../../src/documents/retrieval/limits.ts';
 import { testDatabase } from '../../support/database.ts';
 import { shared } from '../../support/shared.ts';
 import { createRandom, OWNERS, randomDocument, readDocuments, storeDocuments } from '../search/corpus.ts';
@@ -69,10 +68,11 @@ test('the few passages that a person may see are found behind many that rank hig
   expect(passages.length).toBe(12);
   const filter = parseFilters({ owner_id: `eq:${other?.id}` }, ['body', 'filter']);
   const filtered = await retrieval.retrieve(of(owner, true), asked('gasket', { limit: 12, filter }));
-  expect(filtered.passages).toEqual(passages);
+  // An administrator's scores are made of all passages, theirs of what they see.
+  expect(filtered.passages.map(({ text }) => text)).toEqual(passages.map(({ text }) => text));
 });
 
-test('a question that only passages of others answer costs a look at some of them, however many they are', async () => {
+test('a question that only passages of others answer costs no look at them, however many they are', async () => {
   const workspaceId = `w-${crypto.randomUUID()}`;
   const [owner, other] = OWNERS.map(({ id, email }) => ({ workspaceId, userId: id, email, admin: false }));
   if (owner === undefined || other === undefined) throw new Error('there are too few owners');
@@ -82,5 +82,5 @@ test('a question that only passages of others answer costs a look at some of the
   const before = retrieval.ranked.passages;
   const { passages } = await retrieval.retrieve(other, asked('gasket'));
   expect(passages).toEqual([]);
-  expect(retrieval.ranked.passages - before).toBe(ASKED_MIN);
+  expect(retrieval.ranked.passages - before).toBe(0);
 });

@@ -53,7 +53,7 @@ test('thousands of invented languages in a workspace cost a question nothing', a
         return row?.scans ?? 0;
       };
       const before = await count();
-      const { languages } = await readStatistics(tx, viewer.workspaceId);
+      const { languages } = await readStatistics(tx, viewer);
       return { languages, scans: (await count()) - before };
     };
     const plain = await looks();

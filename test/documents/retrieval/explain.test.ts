@@ -1,0 +1,55 @@
+// Why passages were found, of long passages in every script: other work of the event loop goes on, and the work ends with its caller.
+
+import { describe, expect, test } from 'bun:test';
+import { createExplain } from '../../../src/documents/retrieval/explain.ts';
+import { createReadStatistics } from '../../../src/documents/retrieval/statistics.ts';
+import { createStemmer } from '../../../src/documents/retrieval/stems.ts';
+import { testDatabase } from '../../support/database.ts';
+import { shareHeld } from '../../support/event-loop.ts';
+import { shared } from '../../support/shared.ts';
+import { inWorkspace, retrievalIn } from './setting.ts';
+
+const { sql } = await shared(testDatabase());
+const retrieval = retrievalIn(sql);
+const readStatistics = createReadStatistics();
+const explain = createExplain({
+  sql,
+  stemmer: createStemmer(),
+  readStatistics: (viewer) => readStatistics(sql, viewer),
+});
+
+const PASSAGES = 40;
+const LENGTH = 4000;
+const fill = (text: string, length: number): string =>
+  text.repeat(Math.ceil(length / text.length)).slice(0, length);
+/** Different words, that no other passage has. */
+const words = (passage: number): string =>
+  fill(Array.from({ length: 900 }, (_, at) => (passage * 900 + at + 46_656).toString(36)).join(' '), LENGTH);
+
+describe('many long passages hold the event loop for a small part of the time that they take', () => {
+  test.each([
+    ['Thai', (_: number) => fill('ระบบปั๊มน้ำต้องเปลี่ยนไส้กรองทุกห้าร้อยชั่วโมงและตรวจสอบแรงดันก่อนเปิดเครื่อง', LENGTH)],
+    ['single Thai letters', () => fill('ก a ข b ', LENGTH)],
+    ['Khmer', () => fill('ប្រព័ន្ធបូមទឹកត្រូវផ្លាស់ប្តូរតម្រងរៀងរាល់ប្រាំរយម៉ោង', LENGTH)],
+    ['Chinese', () => fill('水泵的过滤器每五百小时更换一次并在启动前检查压力由授权技术人员操作', LENGTH)],
+    ['words', words],
+  ])('%s', async (_, textOf) => {
+    const viewer = inWorkspace(`w-${crypto.randomUUID()}`);
+    for (const language of ['en', 'de', 'fr', 'tr', 'ar', 'ru', 'hi', 'es'])
+      await retrieval.store(viewer, language, 'A pump.');
+    const passages = Array.from({ length: PASSAGES }, (_, at) => ({ text: textOf(at), heading: null }));
+    const query = fill(textOf(0), 8192);
+    const explainAll = () => explain(viewer, query, passages);
+    const [first] = await explainAll();
+    expect(first?.matches.length).toBeGreaterThan(0);
+    expect(await shareHeld(explainAll)).toBeLessThan(0.25);
+  });
+});
+
+test('the work ends when its caller leaves', async () => {
+  const leaving = new AbortController();
+  const passages = Array.from({ length: PASSAGES }, () => ({ text: fill('ก a ', LENGTH), heading: null }));
+  const explaining = explain(inWorkspace('acme'), 'ก', passages, leaving.signal);
+  leaving.abort(new Error('gone'));
+  await expect(explaining).rejects.toThrow('gone');
+});
