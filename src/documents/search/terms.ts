@@ -57,7 +57,9 @@ export const wordsIn = (text: string): string[] => (text.replaceAll(MARKS, '').m
 
 /** By code points, so that no surrogate is left alone. */
 const cut = (word: string): string =>
-  word.length <= WORD_LENGTH_MAX ? word : [...word].slice(0, WORD_LENGTH_MAX).join('');
+  word.length <= WORD_LENGTH_MAX
+    ? word
+    : [...word.slice(0, 2 * WORD_LENGTH_MAX)].slice(0, WORD_LENGTH_MAX).join('');
 
 const RUN = /[\p{L}\p{N}\p{M}]+/gu;
 const ONE_RUN = /^[\p{L}\p{N}\p{M}]{3,}$/u;
