@@ -2,22 +2,13 @@
 // the weights of words say nothing of passages that others keep private.
 
 import { LRUCache } from 'lru-cache';
-import type { Sql, Transaction } from '../../infra/postgres/client.ts';
+import type { Transaction } from '../../infra/postgres/client.ts';
 import type { Viewer } from '../policy.ts';
-import {
-  COMMON_IN_SAMPLE_MIN,
-  COMMON_KEPT_MAX,
-  COUNTED_MAX,
-  RARE_SHARE,
-  SCOPE_SAMPLE_MIN,
-  STATISTICS_INTERVAL_MS,
-} from './limits.ts';
+import { COMMON_KEPT_MAX, COUNTED_MAX, RARE_SHARE, STATISTICS_INTERVAL_MS } from './limits.ts';
 import type { Question, Term } from './question.ts';
+import { PUBLIC } from './take-shares.ts';
 
 type Shares = { passages: number; averageLength: number; shares: ReadonlyMap<string, number> };
-
-/** The scope of public documents; that of the private ones of an owner is the owner's id. */
-const PUBLIC = '';
 
 /** Weighs a question by the last sample of public documents and of the viewer's own. */
 export function createWeighBySample() {
@@ -62,26 +53,3 @@ export function createWeighBySample() {
 }
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, each) => total + each, 0);
-
-/** Takes the shares of a workspace from a sample of its passages, given by their ids. */
-export const takeShares = (
-  sql: Sql,
-  { workspaceId, passages, sample }: { workspaceId: string; passages: number; sample: readonly string[] },
-): Promise<unknown> =>
-  sql.begin(async (tx) => {
-    await tx`DELETE FROM document_word_shares WHERE workspace_id = ${workspaceId}`;
-    await tx`
-      INSERT INTO document_word_shares (workspace_id, scope, passages, average_length, words, shares)
-      SELECT ${workspaceId}, scope, sampled * ${passages}::float8 / ${sample.length}, average_length, coalesce(words, '{}'),
-        coalesce(shares, '{}')
-      FROM (
-        SELECT CASE WHEN d.status = 'public' THEN ${PUBLIC} ELSE d.owner_id::text END AS scope, count(*) AS sampled,
-          avg(w.length) AS average_length, string_agg(w.passage_id::text, ',') AS ids
-        FROM document_passage_words w JOIN documents d ON d.id = w.document_id
-        WHERE w.passage_id = ANY (${sample as string[]}::bigint[]) AND d.deleted_at IS NULL
-        GROUP BY 1 HAVING count(*) >= ${SCOPE_SAMPLE_MIN}) scopes,
-      LATERAL (
-        SELECT array_agg(word) AS words, array_agg((ndoc::float8 / sampled)::real) AS shares
-        FROM ts_stat('SELECT words FROM document_passage_words WHERE passage_id IN (' || ids || ')')
-        WHERE ndoc >= ${COMMON_IN_SAMPLE_MIN}) counted`;
-  });

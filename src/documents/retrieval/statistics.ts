@@ -12,9 +12,9 @@ import {
   LANGUAGE_DOCUMENTS_MAX,
   SAMPLE_PASSAGES,
 } from './limits.ts';
-import { takeShares } from './shares.ts';
 import { STEMMED_LANGUAGES } from './stems.ts';
 import { VIETNAMESE } from './syllables.ts';
+import { takeShares } from './take-shares.ts';
 
 /** Languages that make a difference to a question. */
 const LANGUAGES: readonly string[] = [...STEMMED_LANGUAGES, VIETNAMESE];
