@@ -84,6 +84,7 @@ export async function createAreas(
     describeKeys: access.describeKeys,
     directory: join(config.dataDir, 'events', 'models'),
     source: toSource(config.gateway),
+    sumsRetentionDays: config.gateway.sumsRetentionDays,
     bodyBytesMax: config.gateway.bodyBytesMax,
     connectsDirectly: !PROXY_VARIABLES.some((name) => config.gateway.variable(name)),
     embed: compute.embed,

@@ -128,8 +128,10 @@ export function loadConfig(variables: Environment, terminal = false) {
             },
       bufferBytesMax: given.EVENT_BUFFER_BYTES_MAX,
       retentionDays: given.EVENT_RETENTION_DAYS,
+      sumsRetentionDays: given.USAGE_SUMS_RETENTION_DAYS,
     },
     gateway: {
+      sumsRetentionDays: given.USAGE_SUMS_RETENTION_DAYS,
       /** Path of the models file; undefined: `openai`, or the models that are built in. */
       modelsFile: given.MODELS_CONFIG === undefined ? undefined : resolve(given.MODELS_CONFIG),
       openai:

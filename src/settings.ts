@@ -216,6 +216,11 @@ export const SETTINGS = {
     meaning:
       'ceiling of the memory of each process, in bytes: close to it large requests get 503, at it all do',
   },
+  USAGE_SUMS_RETENTION_DAYS: {
+    kind: duration('days', 0, 36_500),
+    default: '0',
+    meaning: 'days after which sums of usage events and of models are deleted; 0 keeps them',
+  },
   STRICT_SETTINGS: {
     kind: choice(['true', 'false']),
     default: 'false',

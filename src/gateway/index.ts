@@ -10,6 +10,7 @@ import type { Principal, RemainingLimits } from '../core/principal.ts';
 import type { Area } from '../http/area.ts';
 import type { Route } from '../http/operation.ts';
 import type { Sql } from '../infra/postgres/client.ts';
+import { createSweep } from '../infra/postgres/sweep.ts';
 import { createLedger } from './accounting/ledger.ts';
 import { createAllowances, type Limited } from './allowances.ts';
 import { createAttemptLog } from './attempt-log.ts';
@@ -50,6 +51,8 @@ export type GatewayDeps = {
   bodyBytesMax: number;
   /** False where a proxy stands between, and a connection of our own would tell nothing. */
   connectsDirectly: boolean;
+  /** 0 keeps sums of usage for ever. */
+  sumsRetentionDays: number;
   embed: EmbedTexts;
   describeKeys: DescribeKeys;
   record: RecordEvents;
@@ -57,6 +60,9 @@ export type GatewayDeps = {
   clock: Clock;
   log: Logger;
 };
+
+const SUMS_SWEEP_MS = 600_000;
+const SUMS_SWEEP_ROWS = 5000;
 
 /** The accounts alone, also for the command line. */
 export const createModelUsageAdministration = (
@@ -101,6 +107,16 @@ export function createGateway(deps: GatewayDeps): Area & {
   });
   const allowances = createAllowances({ store: createAllowanceStore(sql), log });
   const { current } = catalogue;
+  const { sumsRetentionDays } = deps;
+  const modelUsage = createModelUsageStore(sql);
+  const sumsRetention = createSweep({
+    sql,
+    name: 'models.sums-retention',
+    intervalMs: SUMS_SWEEP_MS,
+    horizon: () => new Date(clock.now().getTime() - sumsRetentionDays * 86_400_000),
+    deleteSome: (before) => modelUsage.deleteSome(before, SUMS_SWEEP_ROWS),
+    log,
+  });
   const serve = createServe({
     catalogue: current,
     allowances,
@@ -130,7 +146,7 @@ export function createGateway(deps: GatewayDeps): Area & {
     embeddings: createModelEmbeddings({ embeddings, embed, catalogue: current, remaining }),
     remaining,
     reload: catalogue.reload,
-    jobs: [ledger.job, allowances.job, catalogue.job],
+    jobs: [ledger.job, allowances.job, catalogue.job, ...(sumsRetentionDays === 0 ? [] : [sumsRetention])],
     checks: [health.check],
     metrics: health.metrics,
   };

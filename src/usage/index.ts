@@ -48,6 +48,7 @@ export type UsageDeps = {
     nats: Omit<JetStreamSettings, 'bytesMax'> | undefined;
     bufferBytesMax: number;
     retentionDays: number;
+    sumsRetentionDays: number;
   };
   /** Sums of events that other areas keep. */
   projections: readonly EventProjection[];
@@ -104,6 +105,16 @@ export async function createUsage(deps: UsageDeps): Promise<Usage> {
     log,
   });
 
+  const { sumsRetentionDays } = settings;
+  const sumsRetention = createSweep({
+    sql,
+    name: 'usage.sums-retention',
+    intervalMs: RETENTION_INTERVAL_MS,
+    horizon: () => new Date(clock.now().getTime() - sumsRetentionDays * DAY_MS),
+    deleteSome: (before) => store.deleteSomeSums(before, RETENTION_STEP_EVENTS),
+    log,
+  });
+
   const days = createFinishedDays(sql);
   const finishedDays = createPeriodic({
     name: 'usage.finished-days',
@@ -143,6 +154,7 @@ export async function createUsage(deps: UsageDeps): Promise<Usage> {
       mover.job,
       finishedDays,
       ...(retentionDays === 0 ? [] : [retention]),
+      ...(sumsRetentionDays === 0 ? [] : [sumsRetention]),
     ],
     checks: [health.check],
     metrics: health.metrics,

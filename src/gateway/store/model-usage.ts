@@ -67,6 +67,24 @@ export function createModelUsageStore(sql: Sql) {
       AND dimension = ${by === 'day' ? 'all' : by} ${within('day', range)}`;
 
   return {
+    /**
+     * Deletes about `limit` rows of sums of whole days before the time; returns how many, 0 when none is left. Those of the current
+     * month stay, because budgets count it.
+     */
+    async deleteSome(before: Date, limit: number): Promise<number> {
+      const bound = sql`least(${before.toISOString().slice(0, 10)}::timestamp, date_trunc('month', now() AT TIME ZONE 'UTC'))`;
+      for (const [table, column] of [
+        ['model_usage', 'hour'],
+        ['model_usage_days', 'day'],
+      ] as const) {
+        const { count } = await sql`
+          DELETE FROM ${sql(table)} WHERE ctid = ANY (ARRAY(
+            SELECT ctid FROM ${sql(table)} WHERE ${sql(column)} < ${bound} LIMIT ${limit}))`;
+        if (count > 0) return count;
+      }
+      return 0;
+    },
+
     async sum(window: ModelUsageWindow, by: Grouping): Promise<ModelUsageRow[]> {
       // A key has few rows, and an index of its own.
       const hasDays = by !== 'hour' && window.keyId === undefined;

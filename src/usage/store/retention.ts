@@ -1,12 +1,24 @@
-// Deletes expired events, together with their counts.
+// Deletes expired events, together with their counts, and expired sums.
 
 import type { Sql } from '../../infra/postgres/client.ts';
+
+const SUMS = [
+  ['usage_by_source', 'hour'],
+  ['usage_by_subject', 'hour'],
+  ['usage_by_subject_days', 'day'],
+] as const;
 
 /**
  * Deletes whole batches with their counts in one transaction, so that a total always equals the number of stored events.
  * Rollups are kept.
  */
 export function createRetention(sql: Sql) {
+  /** Counts of minutes and days whose events are all gone, and dead letters, which are events that the database refused. */
+  const forgetRest = async (bound: string): Promise<void> => {
+    await sql`DELETE FROM usage_counts WHERE grain > 0 AND events = 0 AND start < ${bound}::timestamp - interval '1 day'`;
+    await sql`DELETE FROM usage_dead_letters WHERE created_at < ${bound}::timestamp AT TIME ZONE 'UTC'`;
+  };
+
   return {
     /** Deletes about `limit` events that were stored before the time; returns how many, 0 when none is left. */
     async deleteSome(before: Date, limit: number): Promise<number> {
@@ -36,7 +48,22 @@ export function createRetention(sql: Sql) {
           DELETE FROM usage_events e USING due
           WHERE e.workspace_id = due.workspace_id AND e.created_at = due.start)
         SELECT coalesce(sum(events), 0)::bigint AS events FROM due`;
-      return row?.events ?? 0;
+      const events = row?.events ?? 0;
+      if (events === 0) await forgetRest(bound);
+      return events;
+    },
+
+    /** Deletes about `limit` rows of sums of whole days before the time; returns how many, 0 when none is left. */
+    async deleteSomeSums(before: Date, limit: number): Promise<number> {
+      const bound = before.toISOString().slice(0, 10);
+      for (const [table, column] of SUMS) {
+        const { count } = await sql`
+          DELETE FROM ${sql(table)} WHERE ctid = ANY (ARRAY(
+            SELECT ctid FROM ${sql(table)} WHERE ${sql(column)} < ${bound}::timestamp
+              AND ${sql(column)} < (SELECT until FROM usage_finished_days) LIMIT ${limit}))`;
+        if (count > 0) return count;
+      }
+      return 0;
     },
   };
 }
