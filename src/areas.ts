@@ -140,7 +140,7 @@ export async function createAreas(
   const mcp = createMcp({
     call: http.call,
     version,
-    origins: config.server.corsOrigins,
+    origins: config.server.corsOrigins.concat(config.server.origin ?? []),
     log,
   });
   const work = createQueuedWork(queue);

@@ -57,6 +57,8 @@ export function loadConfig(variables: Environment, terminal = false) {
       host: given.HOST,
       port: given.PORT,
       corsOrigins: given.CORS_ORIGINS ?? [],
+      /** The service's own origin, where it is told. */
+      origin: given.PUBLIC_URL === undefined ? undefined : new URL(given.PUBLIC_URL).origin,
       shutdownTimeoutMs: given.SHUTDOWN_TIMEOUT_MS,
       shutdownDelayMs: given.SHUTDOWN_DELAY_MS,
       sharesPort,

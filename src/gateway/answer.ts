@@ -209,3 +209,7 @@ async function readChunks(body: ReadableStream<Uint8Array>, onChunk: () => void)
   }
   return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks);
 }
+
+/** Media types have no case (RFC 9110, 8.3.1). */
+export const isEventStream = (response: Response): boolean =>
+  /^text\/event-stream\s*(?:;|$)/i.test(response.headers.get('content-type') ?? '');

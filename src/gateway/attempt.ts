@@ -6,6 +6,7 @@ import { OpenAiRefusal } from '../http/openai-error.ts';
 import {
   type Answer,
   AttemptFailure,
+  isEventStream,
   nonsense,
   readWhole,
   refuseError,
@@ -18,7 +19,7 @@ import { noteLatency } from './balance.ts';
 import { noteStatus, startAttemptSpan } from './call-span.ts';
 import type { ConnectProbe } from './connect-probe.ts';
 import { type EventBlocks, nextSaying, readEventBlocks, startingWith } from './events.ts';
-import { FAILED_LATENCY_MS, KEEP_ALIVE_MS, REACHED_LATELY_MS } from './limits.ts';
+import { FAILED_LATENCY_MS, KEEP_ALIVE_MS, REACHED_LATELY_MS, READER_CHECK_MS } from './limits.ts';
 import type { Call } from './model-call.ts';
 import type { Target, Upstream } from './targets.ts';
 import { createReaderTime, type Phase, TIMED_OUT, toTimedOut } from './time-outs.ts';
@@ -39,7 +40,7 @@ export async function attempt(
 ): Promise<Answer> {
   // A request that the upstream's protocol cannot express waits for nothing.
   const translated = upstream.adapter.translation && (await bodyFor(target, call));
-  const place = upstream.permits.acquire(call.signal);
+  const place = upstream.permits.acquire(call.caller.workspaceId, call.signal);
   if (place !== undefined) await place;
   const run = new Run(target, upstream, call, deps);
   try {
@@ -73,6 +74,7 @@ class Run {
   private expired: Phase | undefined;
   private unwatch: (() => void) | undefined;
   private streams = false;
+  private readerTime: ReturnType<typeof createReaderTime> | undefined;
   private tellExpired: (() => void) | undefined;
   private ended = false;
   private span: Span | undefined;
@@ -82,10 +84,17 @@ class Run {
     this.upstream = upstream;
     this.call = call;
     this.deps = deps;
-    this.deadline = deps.deadlines.create(() => this.expire(this.phase));
+    this.deadline = deps.deadlines.create(() => this.onDue());
     target.running += 1;
     target.circuit.begin();
     call.signal.addEventListener('abort', this.onAbort, { once: true });
+  }
+
+  private onDue(): void {
+    const isContended = this.upstream.permits.isContended();
+    if (this.phase === 'reader' && this.readerTime?.isOver(performance.now(), isContended) === false)
+      this.await('reader', READER_CHECK_MS);
+    else this.expire(this.phase);
   }
 
   private expire(phase: Phase): void {
@@ -154,8 +163,8 @@ class Run {
   /** Waits for the first event, so that an upstream that fails before it can be replaced; bounded by the time-out. */
   async beginStream(response: Response): Promise<StreamAnswer> {
     const blocks = this.blocks(response);
-    const readerTime = createReaderTime(this.upstream.spec.timeoutsMs.reader);
-    const rest = (): void => this.await('reader', readerTime.begin(performance.now()));
+    this.readerTime = createReaderTime(this.upstream.spec.timeoutsMs.reader);
+    const rest = (): void => this.await('reader', this.readerTime?.begin(performance.now()) ?? 0);
     // Comments are no first byte; once the client hears of the wait, they are signs of life.
     const coming = nextSaying(blocks, () => {
       if (this.streams) this.awaitNext('idle');
@@ -181,7 +190,7 @@ class Run {
       blocks: first === 'silent' ? startingWith(coming, blocks) : blocks,
       settle: (outcome) => this.end(outcome),
       touch: () => {
-        readerTime.end(performance.now());
+        this.readerTime?.end(performance.now());
         this.awaitNext('idle');
       },
       rest,
@@ -234,11 +243,8 @@ class Run {
     else circuit.forget();
     // If the answer is not read to its end, the upstream should stop sending it.
     if (outcome !== 'ok') this.controller.abort();
-    this.upstream.permits.release();
+    this.upstream.permits.release(this.call.caller.workspaceId);
     if (outcome !== 'ok') this.span?.fail(this.expired === undefined ? outcome : `${this.expired}_timeout`);
     this.span?.end();
   }
 }
-
-const isEventStream = (response: Response): boolean =>
-  response.headers.get('content-type')?.startsWith('text/event-stream') === true;

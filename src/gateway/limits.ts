@@ -36,6 +36,14 @@ export const TIMEOUT_DEFAULTS_MS = {
 export const RETRIES_DEFAULT = 2;
 export const RETRIES_MAX = 10;
 export const CONCURRENCY_DEFAULTS = { max: 8192, queue: 1024 };
+/** A caller that has kept a stream waiting for so long in all loses it once other requests wait for the upstream. */
+export const READER_CONTENDED_MS = 2000;
+/** How often that is looked at. */
+export const READER_CHECK_MS = 500;
+/** An upstream whose permits were all in use counts as contended for so long. */
+export const CONTENDED_MS = 5000;
+/** A workspace that has used an upstream within this time finds a part of its permits free. */
+export const SHARING_MS = 600_000;
 /** How long a request waits for its place at an upstream. */
 export const QUEUE_WAIT_MS_MAX = 5000;
 

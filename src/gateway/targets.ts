@@ -2,12 +2,11 @@
 
 import { type CircuitBreaker, createCircuitBreaker } from '../core/circuit-breaker.ts';
 import type { ErrorKind } from '../core/errors.ts';
-import { createSemaphore, type Semaphore } from '../core/semaphore.ts';
-import { OpenAiRefusal } from '../http/openai-error.ts';
 import type { Adapter, Endpoint } from './adapters/adapter.ts';
 import { ADAPTERS } from './adapters/index.ts';
 import type { CatalogueSpec, ModelSpec, TargetSpec, UpstreamSpec } from './catalogue/model.ts';
-import { CIRCUIT, QUEUE_WAIT_MS_MAX } from './limits.ts';
+import { CIRCUIT } from './limits.ts';
+import { createUpstreamPermits, type UpstreamPermits } from './upstream-permits.ts';
 
 /** In accounts and metrics, for models whose names callers made up. */
 export const UNLISTED = 'unlisted';
@@ -19,7 +18,7 @@ export const TARGET_HEADER = 'atrium-model-target';
 export type Upstream = {
   spec: UpstreamSpec;
   adapter: Adapter;
-  permits: Semaphore;
+  permits: UpstreamPermits;
   /** When it last answered anything, in monotonic milliseconds. */
   reachedAtMs: number;
 };
@@ -99,7 +98,7 @@ export function createTargets(now: () => number = () => performance.now()) {
   const toUpstream = (spec: UpstreamSpec): Upstream => {
     const known = upstreams.get(spec.name);
     if (known === undefined || known.spec.baseUrl !== spec.baseUrl) {
-      const permits = createPermits(spec);
+      const permits = createUpstreamPermits(boundsOf(spec));
       return { spec, adapter: ADAPTERS[spec.kind], permits, reachedAtMs: Number.NEGATIVE_INFINITY };
     }
     known.permits.resize(boundsOf(spec));
@@ -160,14 +159,6 @@ const boundsOf = ({ concurrency }: UpstreamSpec) => ({
   runningMax: concurrency.max,
   waitingMax: concurrency.queue,
 });
-
-const createPermits = (spec: UpstreamSpec): Semaphore =>
-  createSemaphore({
-    ...boundsOf(spec),
-    waitMsMax: QUEUE_WAIT_MS_MAX,
-    refuse: () =>
-      new OpenAiRefusal('unavailable', 'Too many requests wait for the model', { retryAfterSeconds: 2 }),
-  });
 
 function createTarget(
   { name, model, upstream }: Pick<Target, 'name' | 'model' | 'upstream'>,

@@ -1,6 +1,7 @@
 // The time-outs of one attempt: its phases, and the refusal that the caller gets when one of them takes too long.
 
 import { OpenAiRefusal } from '../http/openai-error.ts';
+import { READER_CHECK_MS, READER_CONTENDED_MS } from './limits.ts';
 
 export type Phase = 'connect' | 'first_byte' | 'idle' | 'reader' | 'total';
 
@@ -23,21 +24,25 @@ export function toTimedOut(phase: Phase | undefined): OpenAiRefusal | undefined 
 
 /**
  * How long the upstream of a stream has waited for the caller. It is bounded in all, not each time: otherwise a caller that reads a
- * little now and then would hold the upstream's place for as long as the whole may take.
+ * little now and then would hold the upstream's permit for as long as the whole may take.
  */
 export function createReaderTime(msMax: number) {
   let sinceMs: number | undefined;
-  let waitedMs = 0;
+  let earlierMs = 0;
+  const waitedMs = (nowMs: number): number => earlierMs + (sinceMs === undefined ? 0 : nowMs - sinceMs);
   return {
-    /** The caller is to take an event. Returns how long the upstream may still wait. */
+    /** The caller is to take an event. Returns when to ask whether its time is over. */
     begin(nowMs: number): number {
       sinceMs ??= nowMs;
-      return msMax - waitedMs - (nowMs - sinceMs);
+      return Math.min(READER_CHECK_MS, Math.max(0, msMax - waitedMs(nowMs)));
     },
     /** The caller wants the next one. */
     end(nowMs: number): void {
-      if (sinceMs !== undefined) waitedMs += nowMs - sinceMs;
+      earlierMs = waitedMs(nowMs);
       sinceMs = undefined;
     },
+    /** `isContended`: whether other requests wait for the upstream. */
+    isOver: (nowMs: number, isContended: boolean): boolean =>
+      waitedMs(nowMs) >= (isContended ? Math.min(msMax, READER_CONTENDED_MS) : msMax),
   };
 }

@@ -66,12 +66,19 @@ function toResponse(spec: ResponseSpec, components: SchemaComponents) {
   const content: Record<string, object> = {};
   if (schema !== undefined) content['application/json'] = toMedia({ schema, example }, components);
   for (const type of [mediaType ?? []].flat()) content[type] = { schema: { type: 'string' } };
-  if (stream !== undefined)
-    content['text/event-stream'] = { schema: { type: 'string', description: EVENTS }, example: stream };
+  if (stream !== undefined) content['text/event-stream'] = { schema: EVENTS, example: stream };
   return Object.keys(content).length === 0 ? { description } : { description, content };
 }
 
-const EVENTS = 'Server-sent events: each has one line `data:`; lines that begin with a colon are comments.';
+/** Tools read the schema of a stream as that of its text, or of each event, which has `data` (OpenAPI 3.2): both fit. */
+const EVENTS = {
+  type: ['string', 'object'],
+  properties: {
+    data: { description: 'JSON, or the mark of the end.' },
+    event: { type: 'string' },
+  },
+  description: 'Server-sent events: each has one line `data:`; lines that begin with a colon are comments.',
+};
 
 function toMedia({ schema, example }: { schema: TSchema; example?: unknown }, components: SchemaComponents) {
   return {

@@ -11,6 +11,10 @@ function isSameOrigin(request: Request): boolean {
   return host !== undefined && URL.parse(origin)?.host === host.toLowerCase();
 }
 
+/** The origin of a page of this service that a program of this machine has opened: its name cannot be another's by DNS. */
+export const isOwnLocalPage = (request: Request): boolean =>
+  LOOPBACK_HOST.test(request.headers.get('host') ?? '') && isSameOrigin(request);
+
 /** Hosts that no DNS server can assign: 127.0.0.0/8, [::1] and localhost, with any port. */
 const LOOPBACK_HOST = /^(?:127(?:\.\d{1,3}){3}|\[::1\]|localhost)(?::\d{1,5})?$/i;
 

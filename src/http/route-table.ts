@@ -10,6 +10,9 @@ import { type ElysiaRoute, NONE, type Operation, toOperation } from './routes.ts
 
 type Known = { operation: Operation; parse: ParameterParser; pattern: RegExp };
 
+/** What does not exist there is told as clients of OpenAI's API expect it. */
+const BELOW_V1 = /^(?:[a-z]+:\/\/[^/]*)?\/v1(?:[/?]|$)/;
+
 export type RouteTable = ReturnType<typeof createRouteTable>;
 
 export function createRouteTable(cors: Cors) {
@@ -56,7 +59,7 @@ export function createRouteTable(cors: Cors) {
           allowed.add(operation.method);
       const isKnown = allowed.size > 0 && !allowed.has(method);
       if (openAiPaths.own.test(url) && isKnown) return notAllowed(METHOD_NOT_ALLOWED_OPENAI_ERROR, allowed);
-      if (openAiPaths.any.test(url))
+      if (openAiPaths.any.test(url) || (!isKnown && BELOW_V1.test(url)))
         return Response.json(unknownUrlOpenAiError(method, splitTarget(url).path), { status: 404 });
       return isKnown ? notAllowed({ detail: 'Method Not Allowed' }, allowed) : notFound('Not Found');
     },

@@ -5,6 +5,7 @@ import type { Logger } from '../core/logger.ts';
 import type { Area } from '../http/area.ts';
 import type { InnerCall } from '../http/inner-calls.ts';
 import { route } from '../http/operation.ts';
+import { isOwnLocalPage } from '../http/provenance.ts';
 import { toJsonBody } from '../http/validation.ts';
 import { PROGRESS_MS } from './limits.ts';
 import { createToolCounts } from './metrics.ts';
@@ -48,7 +49,7 @@ export function createMcp({ call, version, origins, log }: McpDeps): Area {
           description:
             'The streamable HTTP transport, without sessions: the revision 2026-07-28, and those from 2024-11-05 on with their ' +
             'handshake. Each tool asks for the scope of the operation behind it; tools that the key may not use are not listed. ' +
-            'Requests that pages of other origins send are refused with 403, but for those of `CORS_ORIGINS`.',
+            'Requests that pages of other origins send are refused with 403, but for those of `CORS_ORIGINS`, and its own.',
           credential: 'key',
           // An agent may take minutes.
           noIdleTimeout: true,
@@ -93,11 +94,13 @@ function createLazyServe(deps: ServeDeps) {
 
 /**
  * A page whose host resolves to this machine (DNS rebinding) is of the same origin as what it sends requests to, and the
- * specification asks for this check of every request; programs send no `Origin`. Throws 403.
+ * specification asks for this check of every request; most programs send no `Origin`. The service's own origin is known by PUBLIC_URL,
+ * or by a name that no DNS server assigns. Throws 403.
  */
 function assertOrigin(request: Request, origins: readonly string[]): void {
   const origin = request.headers.get('origin');
-  if (origin !== null && !origins.includes('*') && !origins.includes(origin))
+  const isAllowed = origin === null || origins.includes('*') || origins.includes(origin);
+  if (!isAllowed && !isOwnLocalPage(request))
     throw forbidden('Pages of this origin may not use the MCP server (CORS_ORIGINS)');
 }
 

@@ -4,6 +4,7 @@
 import { describe, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import { eventually } from '../support/child.ts';
 import { freshFolder } from '../support/folders.ts';
 import { startService } from '../support/service.ts';
@@ -176,6 +177,10 @@ describe('the models in the OpenAPI document', () => {
       const events = String(content['text/event-stream']?.example).split('\n\n');
       expect(events.pop()).toBe('');
       const data = events.map((event) => event.replace(/^data: /, ''));
+      // Checkers validate the text of the stream, each event as an object with its fields, or what its data holds.
+      const fits = new Ajv2020({ strict: false }).compile(content['text/event-stream']?.schema ?? false);
+      for (const value of [events.join('\n\n'), ...data.map((text) => ({ event: 'message', data: text }))])
+        expect([value, fits(value)]).toEqual([value, true]);
       expect(data.length).toBeGreaterThan(2);
       for (const each of data.filter((text) => text !== '[DONE]')) expect(JSON.parse(each)).toBeObject();
     }

@@ -4041,7 +4041,10 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ChatCompletion"];
-                    "text/event-stream": string;
+                    "text/event-stream": string | {
+                        data?: unknown;
+                        event?: string;
+                    };
                 };
             };
         };
@@ -4065,7 +4068,10 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Completion"];
-                    "text/event-stream": string;
+                    "text/event-stream": string | {
+                        data?: unknown;
+                        event?: string;
+                    };
                 };
             };
         };
@@ -4257,7 +4263,10 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ChatAnswer"];
-                    "text/event-stream": string;
+                    "text/event-stream": string | {
+                        data?: unknown;
+                        event?: string;
+                    };
                 };
             };
         };
@@ -4284,7 +4293,10 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ChatAnswer"];
-                    "text/event-stream": string;
+                    "text/event-stream": string | {
+                        data?: unknown;
+                        event?: string;
+                    };
                 };
             };
         };
@@ -4496,7 +4508,10 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["McpResponse"];
-                    "text/event-stream": string;
+                    "text/event-stream": string | {
+                        data?: unknown;
+                        event?: string;
+                    };
                 };
             };
             202: {

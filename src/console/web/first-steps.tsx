@@ -127,7 +127,7 @@ async function askModel(): Promise<string> {
   const model = data.find(({ endpoints }) => endpoints.includes('chat'))?.id ?? '';
   const messages = [{ role: 'user', content: t('first.model.question') }];
   const answer = await answerOf(api.POST('/admin/call/v1/chat/completions', { body: { model, messages } }));
-  return `${model}: ${typeof answer === 'string' ? answer : (answer.choices[0]?.message.content ?? '')}`;
+  return `${model}: ${typeof answer === 'object' && 'choices' in answer ? (answer.choices[0]?.message.content ?? '') : ''}`;
 }
 
 function ModelStep({ done, onDone }: StepProps) {

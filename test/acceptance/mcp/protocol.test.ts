@@ -59,11 +59,14 @@ describe('a request', () => {
     for (const origin of [
       'https://evil.example',
       'null',
-      own,
       'http://localhost:3000',
       'https://app.example.evil.example',
     ])
       expect([origin, (await send({ ...sent, headers: { origin } })).status]).toEqual([origin, 403]);
+    expect((await send({ ...sent, headers: { origin: own } })).status).toBe(200);
+    // A page of another name that resolves to this machine is of its own origin, too.
+    const host = `rebound.example:${new URL(url).port}`;
+    expect((await send({ ...sent, headers: { host, origin: `http://${host}` } })).status).toBe(403);
     const allowed = await send({ ...sent, headers: { origin: 'https://app.example' } });
     expect(allowed.status).toBe(200);
     expect(allowed.headers.get('access-control-allow-origin')).toBe('https://app.example');

@@ -136,7 +136,7 @@ function isText(path: string): boolean {
 /** Paths that are not in the document are unknown (404), or known under the other methods that `Allow` lists (405). */
 function holdUnmatched(exchange: Exchange, otherMethods: readonly string[]): void {
   const { method, path, status, headers, text } = exchange;
-  if (GATEWAY.test(path) || OPENAI.test(path)) {
+  if (GATEWAY.test(path) || OPENAI.test(path) || (otherMethods.length === 0 && /^\/v1(?:\/|$)/.test(path))) {
     holdUnmatchedModels(exchange);
     return;
   }
