@@ -10,6 +10,8 @@ export const CHROMIUM =
   Bun.which('chromium-headless-shell') ?? Bun.which('chromium') ?? Bun.which('google-chrome');
 if (CHROMIUM === null && process.env['REQUIRE_SERVERS'] === '1') throw new Error('chromium is required');
 
+export const PLAIN_HOST = 'portal.test';
+
 const FLAGS = [
   '--no-sandbox',
   '--disable-gpu',
@@ -18,6 +20,8 @@ const FLAGS = [
   '--disable-background-networking',
   '--disable-component-update',
   '--disable-sync',
+  // A name that is not of this machine: its pages have what a page without TLS has, and nothing more.
+  `--host-resolver-rules=MAP ${PLAIN_HOST} 127.0.0.1`,
 ];
 
 /** The driver's own limit is half a minute, which a busy machine exceeds. */

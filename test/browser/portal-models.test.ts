@@ -20,7 +20,7 @@ describePortal('models and conversations in the portal', (portal) => {
     await page.getByRole('button', { name: 'Send' }).click();
     await page.locator('.bubble', { hasText: 'Echo: again' }).nth(1).waitFor();
     expect(new URL(page.url()).searchParams.get('other')).toBe('local-echo');
-    const code = page.locator('.copy pre');
+    const code = page.locator('.copy pre').first();
     expect(await code.textContent()).toContain(`curl ${portal().service.url}/v1/chat/completions`);
     await page.locator('.section').getByLabel('Language').selectOption('Python');
     expect(await code.textContent()).toContain('client.chat.completions.create(');

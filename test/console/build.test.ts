@@ -8,7 +8,7 @@ import { isPage, PAGES } from '../../src/console/pages.ts';
 import { LANGUAGES, MESSAGES } from '../../src/console/web/messages.ts';
 
 const ROOT = join(import.meta.dir, '../..');
-const SCRIPT_BYTES_MAX = 90_000;
+const SCRIPT_BYTES_MAX = 93_000;
 const build = async (): Promise<string> => {
   const child = Bun.spawn([process.execPath, 'src/console/build.ts'], {
     cwd: ROOT,
@@ -27,7 +27,7 @@ beforeAll(async () => {
 const files = (): string[] => readManifest()?.files ?? [];
 const sizeOf = (name: string): number => readFileSync(join(OUTPUT_FOLDER, name)).length;
 
-test('all scripts that a reader may load have together less than 90 kB as browsers get them', () => {
+test('all scripts that a reader may load have together less than 93 kB as browsers get them', () => {
   const texts = Object.values(readManifest()?.languages ?? {});
   const scripts = files().filter((name) => name.endsWith('.js') && !texts.includes(name));
   expect([scripts.length > 5, texts.length > 1]).toEqual([true, true]);

@@ -2,6 +2,7 @@
 
 import { describe, expect, test } from 'bun:test';
 import { parseCsv, toCsv } from '../../src/console/web/csv.ts';
+import { fillIn } from '../../src/console/web/fill-in.ts';
 import { toInline } from '../../src/console/web/markdown.tsx';
 import { LANGUAGES, MESSAGES } from '../../src/console/web/messages.ts';
 import { cosine } from '../../src/console/web/similarity.ts';
@@ -71,7 +72,7 @@ describe('a snippet', () => {
 
   test('for TypeScript is a program whose argument is the body', () => {
     const text = renderSnippet('TypeScript', call, 'http://127.0.0.1:1');
-    const argument = text.slice(text.indexOf('create(') + 7, text.lastIndexOf(');\nconsole'));
+    const argument = text.slice(text.indexOf('create(') + 7, text.lastIndexOf(');\nfor await'));
     expect(new Function(`return ${argument}`)()).toEqual(call.body);
     expect(text).not.toContain('atr_');
   });
@@ -81,6 +82,13 @@ describe('a snippet', () => {
     expect(text).toContain('"stream": True');
     expect(text).toContain('"stop": None');
     expect(text).toContain('true, null"');
+  });
+
+  test('of a call that does not stream prints the answer as a whole', () => {
+    const whole = { ...call, body: { ...call.body, stream: false } };
+    expect(renderSnippet('TypeScript', whole, 'http://127.0.0.1:1')).toEndWith('console.log(answer);');
+    expect(renderSnippet('Python', whole, 'http://127.0.0.1:1')).toEndWith('print(answer)');
+    expect(renderSnippet('Python', call, 'http://127.0.0.1:1')).toContain('for chunk in answer:');
   });
 });
 
@@ -93,14 +101,33 @@ test('the similarity of vectors is their cosine', () => {
 
 test('every message has a text in each language, with the same values', () => {
   const valuesOf = (text: string): string[] => (text.match(/\{\w+\}/g) ?? []).sort();
+  const formsOf = (text: string): string[] => text.match(/\{\w+:[^}]*\}?/g) ?? [];
   for (const [name, texts] of Object.entries(MESSAGES)) {
     expect([name, texts.length, texts.every((text) => text.trim() !== '')]).toEqual([
       name,
       LANGUAGES.length,
       true,
     ]);
-    for (const text of texts) expect([name, valuesOf(text)]).toEqual([name, valuesOf(texts[0])]);
+    for (const text of texts) {
+      expect([name, valuesOf(text)]).toEqual([name, valuesOf(texts[0])]);
+      for (const form of formsOf(text)) expect(form).toMatch(/^\{\w+:[^|{}]+\|[^|{}]+\}$/);
+    }
   }
+});
+
+test('a message has the word that fits its number, in each language', () => {
+  const [english, german] = MESSAGES['library.purge.title'];
+  expect(fillIn(english, { count: '1' })).toBe('Delete 1 document for good?');
+  expect(fillIn(english, { count: '1,000' })).toBe('Delete 1,000 documents for good?');
+  expect(fillIn(english, { count: 0 })).toBe('Delete 0 documents for good?');
+  expect(fillIn(german, { count: 1 })).toBe('1 Dokument endgültig löschen?');
+  expect(fillIn('{name} {other}', { name: '{count:a|b}' })).toBe('{count:a|b} {other}');
+  // Nouns that are counted without a form for one of them: of these messages the number is never one, or the noun has no other form.
+  const plain = ['usage.days', 'playground.tokens'];
+  const counted =
+    /\{count\} (?:documents|pages|tokens|requests|passages|messages|models|days|Tage|Dokumente|Seiten|Tokens)\b/;
+  const slips = Object.entries(MESSAGES).filter(([, texts]) => texts.some((text) => counted.test(text)));
+  expect(slips.map(([name]) => name).filter((name) => !plain.includes(name))).toEqual([]);
 });
 
 test('no message is unused', () => {

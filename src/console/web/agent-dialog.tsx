@@ -1,11 +1,13 @@
 import { useState } from 'preact/hooks';
+import { ModelChoice } from './agent-choices.tsx';
+import { type Draft, toBody, toDraft } from './agent-draft.ts';
 import { AgentTrial } from './agent-trial.tsx';
 import { answerOf, api, type Schemas } from './api.ts';
 import { Dialog } from './components/dialog.tsx';
 import { CheckField, SelectField, TextField } from './components/field.tsx';
 import { Form, FormButtons } from './components/form.tsx';
 import { Notice } from './components/notice.tsx';
-import type { RegisteredDialogProps } from './registered-list.tsx';
+import { type RegisteredDialogProps, refuseTaken } from './registered-list.tsx';
 import { useAction } from './resource.ts';
 import { hasScope, isOwnWorkspace, workspace } from './state.ts';
 import { t } from './text.ts';
@@ -27,77 +29,19 @@ export const readAgent = (id: string): Promise<Agent> => answerOf(api.GET(ITEM, 
 
 export const deleteAgent = (id: string) => answerOf(api.DELETE(ITEM, { params: pathOf(id) }));
 
-/** The form as texts; replies stand one a line, `match => reply`. */
-type Draft = {
-  id: string;
-  name: string;
-  kind: Kind;
-  model: string;
-  instructions: string;
-  temperature: string;
-  knowledge: Agent['knowledge'];
-  knowledgeOnly: boolean;
-  notFoundText: string;
-  replies: string;
-  isDefault: boolean;
-};
-
-const ARROW = ' => ';
-
-const toDraft = (agent: Agent | undefined): Draft => ({
-  id: agent?.id ?? '',
-  name: agent?.name ?? '',
-  kind: agent?.kind ?? 'persona',
-  model: agent?.model ?? '',
-  instructions: agent?.instructions ?? '',
-  temperature: agent?.temperature == null ? '' : String(agent.temperature),
-  knowledge: agent?.knowledge ?? 'none',
-  knowledgeOnly: agent?.knowledge_only ?? false,
-  notFoundText: agent?.not_found_text ?? '',
-  replies: (agent?.replies ?? []).map(({ match, reply }) => `${match}${ARROW}${reply}`).join('\n'),
-  isDefault: agent?.default ?? false,
-});
-
-/** A line without an arrow answers everything. */
-const toReplies = (text: string): Schemas['AgentReply'][] =>
-  text
-    .split('\n')
-    .filter((line) => line.trim() !== '')
-    .map((line) => {
-      const at = line.indexOf(ARROW);
-      return at === -1
-        ? { match: '*', reply: line.trim() }
-        : { match: line.slice(0, at).trim(), reply: line.slice(at + ARROW.length).trim() };
-    });
-
-/** What the form does not show stays as it is. */
-const toBody = (draft: Draft, agent: Agent | undefined): Schemas['AgentWrite'] => ({
-  name: draft.name,
-  kind: draft.kind,
-  model: draft.model.trim() === '' ? null : draft.model.trim(),
-  instructions: draft.instructions,
-  temperature: draft.temperature === '' ? null : Number(draft.temperature),
-  knowledge: draft.knowledge,
-  knowledge_only: draft.knowledgeOnly && draft.knowledge === 'documents',
-  not_found_text: draft.notFoundText === '' ? null : draft.notFoundText,
-  replies: toReplies(draft.replies),
-  default: draft.isDefault,
-  ...(agent === undefined
-    ? {}
-    : { history_messages: agent.history_messages, history_tokens: agent.history_tokens }),
-});
-
 /** The form of an agent, and beside it the place to try out what was saved. */
-export function AgentDialog({ row: agent, onClose, onSaved }: RegisteredDialogProps<Agent>) {
+export function AgentDialog({ row: agent, wasSaved, onClose, onSaved }: RegisteredDialogProps<Agent>) {
   const [draft, setDraft] = useState(() => toDraft(agent));
-  const [savedId, setSavedId] = useState(agent?.id);
+  const [isSaved, setSaved] = useState(wasSaved);
   const saving = useAction();
   const save = async (): Promise<void> => {
-    await answerOf(api.PUT(ITEM, { params: pathOf(draft.id.trim()), body: toBody(draft, agent) }));
-    setSavedId(draft.id.trim());
-    onSaved();
+    const id = draft.id.trim();
+    if (agent === undefined) await refuseTaken(readAgent(id), 'agent_id', 'agents.taken');
+    const row = await answerOf(api.PUT(ITEM, { params: pathOf(id), body: toBody(draft, agent) }));
+    setSaved(true);
+    onSaved(row);
   };
-  const tries = savedId !== undefined && isOwnWorkspace.value && hasScope('chat');
+  const tries = isOwnWorkspace.value && hasScope('chat');
   return (
     <Dialog title={agent?.name ?? t('agents.add')} wide onClose={onClose}>
       <div class="columns">
@@ -106,16 +50,24 @@ export function AgentDialog({ row: agent, onClose, onSaved }: RegisteredDialogPr
             draft={draft}
             isNew={agent === undefined}
             mistakes={saving.error?.fields ?? {}}
-            onDraft={setDraft}
+            onDraft={(changed) => {
+              setDraft(changed);
+              setSaved(false);
+            }}
           />
           <FormButtons
             submit={t('action.save')}
             busy={saving.busy}
+            isSaved={isSaved && !saving.busy && saving.error === undefined}
             close={t('action.close')}
             onClose={onClose}
           />
         </Form>
-        {tries ? <AgentTrial id={savedId} /> : <Notice title={t('agents.try.first')} />}
+        {agent === undefined ? (
+          <Notice title={t('agents.try.first')} />
+        ) : tries ? (
+          <AgentTrial id={agent.id} />
+        ) : null}
       </div>
     </Dialog>
   );
@@ -194,14 +146,12 @@ function AgentFields({ draft, isNew, mistakes, onDraft }: FieldsProps) {
           rows={6}
           value={draft.replies}
           onValue={(replies) => set({ replies })}
-          mistake={mistakes['reply'] ?? mistakes['match']}
+          mistake={mistakes['replies']}
         />
       ) : (
         <>
           <div class="form-row">
-            <TextField
-              label={t('playground.model')}
-              hint={t('agents.model.hint')}
+            <ModelChoice
               value={draft.model}
               onValue={(model) => set({ model })}
               mistake={mistakes['model']}

@@ -4,6 +4,7 @@ import { Button } from './components/button.tsx';
 import { Citations } from './components/citations.tsx';
 import { TextField } from './components/field.tsx';
 import { Form } from './components/form.tsx';
+import { newId } from './new-id.ts';
 import { useAction } from './resource.ts';
 import { hrefOf } from './router.ts';
 import { workspace } from './state.ts';
@@ -36,8 +37,8 @@ async function ask(agent: string, trial: string, message: string): Promise<Answe
         params: { path: { ...path, channel_session_id } },
         body: {
           message,
-          channel_user_message_id: crypto.randomUUID(),
-          channel_assistant_message_id: crypto.randomUUID(),
+          channel_user_message_id: newId(),
+          channel_assistant_message_id: newId(),
         },
       },
     ),
@@ -46,7 +47,7 @@ async function ask(agent: string, trial: string, message: string): Promise<Answe
 
 /** A conversation with a saved agent, like one of a channel: it is kept, and has events. */
 export function AgentTrial({ id }: { id: string }) {
-  const trial = useMemo(() => crypto.randomUUID(), [id]);
+  const trial = useMemo(() => newId(), [id]);
   const [turns, setTurns] = useState<readonly Turn[]>([]);
   const [question, setQuestion] = useState('');
   const asking = useAction();
@@ -64,13 +65,25 @@ export function AgentTrial({ id }: { id: string }) {
         {turns.map((turn) => (
           <div class="stack" key={turn.answer.message_id}>
             <div class="bubble user lines">{turn.question}</div>
-            <div class="bubble lines">{turn.answer.answer}</div>
+            {turn.answer.answer.trim() === '' ? (
+              <p class="mistake">{turn.answer.error_msg ?? t('playground.no-answer')}</p>
+            ) : (
+              <div class="bubble lines">{turn.answer.answer}</div>
+            )}
             <Citations of={turn.answer.citations} />
           </div>
         ))}
       </div>
       <Form acting={asking} run={send}>
-        <TextField label={t('playground.message')} rows={2} value={question} onValue={setQuestion} required />
+        <TextField
+          label={t('playground.message')}
+          hint={t('playground.message.hint')}
+          enterSends
+          rows={2}
+          value={question}
+          onValue={setQuestion}
+          required
+        />
         <div class="row">
           <Button type="submit" busy={asking.busy}>
             {t('playground.send')}

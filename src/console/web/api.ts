@@ -2,6 +2,7 @@
 
 import createClient from 'openapi-fetch';
 import type { components, paths } from './api-types.d.ts';
+import { fieldOf, labelOf, type Mistake, sentenceOf } from './field-names.ts';
 import { endSession, isOffline } from './state.ts';
 import { t } from './text.ts';
 
@@ -42,19 +43,15 @@ export async function answerOf<Data>(call: Promise<Outcome<Data>>): Promise<Data
   throw toCallError(response.status, error);
 }
 
-type Mistake = { loc: (string | number)[]; msg: string };
-
 export function toCallError(status: number, body: unknown): CallError {
   const { detail, error } = (typeof body === 'object' && body !== null ? body : {}) as {
     detail?: string | Mistake[];
     error?: { message?: string };
   };
   if (Array.isArray(detail)) {
-    const fields = Object.fromEntries(detail.map(({ loc, msg }) => [String(loc.at(-1)), toSentence(msg)]));
-    const places = detail.map(({ loc, msg }) => `${loc.slice(1).join('.') || loc[0]}: ${toSentence(msg)}`);
-    return new CallError(status, places.join('\n'), fields);
+    const fields = Object.fromEntries(detail.map((each) => [fieldOf(each), sentenceOf(each)]));
+    const lines = Object.entries(fields).map(([field, sentence]) => `${labelOf(field)}: ${sentence}`);
+    return new CallError(status, lines.join('\n'), fields);
   }
   return new CallError(status, detail ?? error?.message ?? t('error.unexpected', { status }));
 }
-
-const toSentence = (message: string): string => message.replace(/^Value error, /, '');

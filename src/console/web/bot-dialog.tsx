@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks';
+import { AgentChoice } from './agent-choices.tsx';
 import { answerOf, api, type Schemas } from './api.ts';
 import { BotTrial } from './bot-trial.tsx';
 import { Copy } from './components/copy.tsx';
@@ -6,7 +7,7 @@ import { Dialog } from './components/dialog.tsx';
 import { SelectField, TextField } from './components/field.tsx';
 import { Form, FormButtons } from './components/form.tsx';
 import { Notice } from './components/notice.tsx';
-import type { RegisteredDialogProps } from './registered-list.tsx';
+import { type RegisteredDialogProps, refuseTaken } from './registered-list.tsx';
 import { useAction } from './resource.ts';
 import { workspace } from './state.ts';
 import { t } from './text.ts';
@@ -60,15 +61,16 @@ const toBody = (draft: Draft, bot: Bot | undefined): Schemas['BotPut'] => ({
 });
 
 /** The form of a bot, the steps to set it up with the chat app, and a test event. */
-export function BotDialog({ row: bot, onClose, onSaved }: RegisteredDialogProps<Bot>) {
+export function BotDialog({ row: bot, wasSaved, onClose, onSaved }: RegisteredDialogProps<Bot>) {
   const [draft, setDraft] = useState(() => toDraft(bot));
-  const [savedId, setSavedId] = useState(bot?.id);
+  const [isSaved, setSaved] = useState(wasSaved);
   const saving = useAction();
   const save = async (): Promise<void> => {
     const id = draft.id.trim();
-    await answerOf(api.PUT(ITEM, { params: pathOf(id), body: toBody(draft, bot) }));
-    setSavedId(id);
-    onSaved();
+    if (bot === undefined) await refuseTaken(readBot(id), 'bot_id', 'bots.taken');
+    const row = await answerOf(api.PUT(ITEM, { params: pathOf(id), body: toBody(draft, bot) }));
+    setSaved(true);
+    onSaved(row);
   };
   return (
     <Dialog title={bot?.id ?? t('bots.add')} wide onClose={onClose}>
@@ -78,22 +80,26 @@ export function BotDialog({ row: bot, onClose, onSaved }: RegisteredDialogProps<
             draft={draft}
             isNew={bot === undefined}
             mistakes={saving.error?.fields ?? {}}
-            onDraft={setDraft}
+            onDraft={(changed) => {
+              setDraft(changed);
+              setSaved(false);
+            }}
           />
           <FormButtons
             submit={t('action.save')}
             busy={saving.busy}
+            isSaved={isSaved && !saving.busy && saving.error === undefined}
             close={t('action.close')}
             onClose={onClose}
           />
         </Form>
         <div class="stack">
-          {savedId === undefined ? (
+          {bot === undefined ? (
             <Notice title={t('bots.first')} />
           ) : (
             <>
-              <SetUp id={savedId} mode={draft.mode} />
-              <BotTrial id={savedId} keyAlone={draft.mode === 'key'} />
+              <SetUp id={bot.id} mode={draft.mode} />
+              <BotTrial id={bot.id} keyAlone={draft.mode === 'key'} />
             </>
           )}
         </div>
@@ -141,13 +147,7 @@ function BotFields({ draft, isNew, mistakes, onDraft }: FieldsProps) {
           mistake={mistakes['audience']}
         />
       )}
-      <TextField
-        label={t('bots.agent')}
-        hint={t('bots.agent.hint')}
-        value={draft.agent}
-        onValue={(agent) => set({ agent })}
-        mistake={mistakes['agent_id']}
-      />
+      <AgentChoice value={draft.agent} onValue={(agent) => set({ agent })} mistake={mistakes['agent_id']} />
       <TextField
         label={t('bots.welcome')}
         rows={3}

@@ -1,6 +1,6 @@
 import { useRef, useState } from 'preact/hooks';
 import type { CallError } from './api.ts';
-import { type ChatMessage, type ChatRequest, type Figures, streamChat } from './chat-stream.ts';
+import { bodyOf, type ChatMessage, type ChatRequest, type Figures, streamChat } from './chat-stream.ts';
 import { Button } from './components/button.tsx';
 import { CheckField, SelectField, TextField } from './components/field.tsx';
 import { ErrorNotice } from './components/notice.tsx';
@@ -30,6 +30,19 @@ const toMessages = (system: string, turns: readonly Turn[], question: string): C
   { role: 'user', content: question },
 ];
 
+type Settings = { system: string; temperature: string };
+
+const requestOf = (
+  model: string,
+  { system, temperature }: Settings,
+  turns: readonly Turn[],
+  question: string,
+): ChatRequest => ({
+  model,
+  messages: toMessages(system, turns, question),
+  ...(temperature === '' ? {} : { temperature: Number(temperature) }),
+});
+
 /** A conversation with one model, or the same with two side by side. The models stand in the URL. */
 export function ChatPlay({ models }: { models: readonly string[] }) {
   const chosen = (name: string): string | undefined =>
@@ -41,11 +54,13 @@ export function ChatPlay({ models }: { models: readonly string[] }) {
   const [question, setQuestion] = useState('');
   const conversation = useConversation({ system, temperature });
   const sides = [first, ...(second === undefined ? [] : [second])];
-  const request = (): ChatRequest => ({
-    model: first,
-    messages: toMessages(system, conversation.turnsOf(0), question || t('first.model.question')),
-    ...(temperature === '' ? {} : { temperature: Number(temperature) }),
-  });
+  const toRequest = (model: string, at: number): ChatRequest =>
+    requestOf(
+      model,
+      { system, temperature },
+      conversation.turnsOf(at),
+      question || t('first.model.question'),
+    );
   return (
     <>
       <div class="form-row">
@@ -78,12 +93,15 @@ export function ChatPlay({ models }: { models: readonly string[] }) {
         class="form"
         onSubmit={(event) => {
           event.preventDefault();
+          if (conversation.busy || question.trim() === '') return;
           conversation.ask(sides, question);
           setQuestion('');
         }}
       >
         <TextField
           label={t('playground.message')}
+          hint={t('playground.message.hint')}
+          enterSends
           rows={3}
           value={question}
           onValue={setQuestion}
@@ -101,7 +119,12 @@ export function ChatPlay({ models }: { models: readonly string[] }) {
         </div>
       </form>
       <SnippetPanel
-        call={{ path: '/chat/completions', method: 'chat.completions.create', body: { ...request() } }}
+        calls={sides.map((model, at) => ({
+          path: '/chat/completions',
+          method: 'chat.completions.create',
+          // What was sent last, or what Send would send now.
+          body: bodyOf((question === '' ? conversation.sent(at) : undefined) ?? toRequest(model, at)),
+        }))}
       />
     </>
   );
@@ -127,7 +150,8 @@ const ModelField = ({
 );
 
 /** The turns of both sides, and the answers that are on their way. */
-function useConversation({ system, temperature }: { system: string; temperature: string }) {
+function useConversation(settings: Settings) {
+  const sent = useRef<[ChatRequest?, ChatRequest?]>([]);
   const turns = useRef<[readonly Turn[], readonly Turn[]]>([[], []]);
   const [, render] = useState(0);
   const [running, setRunning] = useState(0);
@@ -142,20 +166,18 @@ function useConversation({ system, temperature }: { system: string; temperature:
   };
 
   const askOne = async (at: 0 | 1, model: string, question: string): Promise<void> => {
-    const messages = toMessages(system, turns.current[at], question);
+    const request = requestOf(model, settings, turns.current[at], question);
+    sent.current[at] = request;
     turns.current[at] = [
       ...turns.current[at],
       { question, answer: '', running: true, figures: undefined, error: undefined },
     ];
     setRunning((count) => count + 1);
     try {
-      const figures = await streamChat(
-        { model, messages, ...(temperature === '' ? {} : { temperature: Number(temperature) }) },
-        {
-          signal: controller.current.signal,
-          onText: (piece) => changeLast(at, ({ answer }) => ({ answer: answer + piece })),
-        },
-      );
+      const figures = await streamChat(request, {
+        signal: controller.current.signal,
+        onText: (piece) => changeLast(at, ({ answer }) => ({ answer: answer + piece })),
+      });
       changeLast(at, () => ({ figures }));
     } catch (error) {
       if (!controller.current.signal.aborted) changeLast(at, () => ({ error: toError(error) }));
@@ -167,14 +189,17 @@ function useConversation({ system, temperature }: { system: string; temperature:
 
   return {
     busy: running > 0,
+    sent: (at: number): ChatRequest | undefined => sent.current[at === 0 ? 0 : 1],
     turnsOf: (at: number): readonly Turn[] => turns.current[at === 0 ? 0 : 1],
     ask(models: readonly string[], question: string): void {
       controller.current = new AbortController();
+      sent.current = [];
       for (const [at, model] of models.entries()) void askOne(at === 0 ? 0 : 1, model, question);
     },
     stop: () => controller.current.abort(),
     clear(): void {
       turns.current = [[], []];
+      sent.current = [];
       render((count) => count + 1);
     },
   };
@@ -187,8 +212,11 @@ const Transcript = ({ side: { model, turns } }: { side: Side }) => (
     {turns.map((turn, at) => (
       <div class="stack" key={at}>
         <div class="bubble user lines">{turn.question}</div>
-        {turn.answer === '' ? null : <div class="bubble lines">{turn.answer}</div>}
+        {turn.answer.trim() === '' ? null : <div class="bubble lines">{turn.answer}</div>}
         {turn.running && turn.answer === '' ? <p class="loading">{t('playground.waiting')}</p> : null}
+        {turn.running || turn.answer.trim() !== '' || turn.error !== undefined ? null : (
+          <p class="soft">{t('playground.no-answer')}</p>
+        )}
         <ErrorNotice error={turn.error} />
         {turn.figures === undefined ? null : <p class="soft small">{describe(turn.figures)}</p>}
       </div>

@@ -17,6 +17,13 @@ export type Figures = {
   target: string | undefined;
 };
 
+/** The body that is sent for a request. */
+export const bodyOf = (request: ChatRequest) => ({
+  ...request,
+  stream: true,
+  stream_options: { include_usage: true },
+});
+
 type Chunk = {
   choices?: { delta?: { content?: string | null } }[];
   usage?: { prompt_tokens?: number; completion_tokens?: number } | null;
@@ -62,7 +69,7 @@ async function post(request: ChatRequest, signal: AbortSignal): Promise<Response
   const answer = await fetch('/admin/call/v1/chat/completions', {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ ...request, stream: true, stream_options: { include_usage: true } }),
+    body: JSON.stringify(bodyOf(request)),
     signal,
   }).catch((error: unknown) => {
     if (signal.aborted) throw error;

@@ -36,7 +36,7 @@ const languageNames = new Intl.DisplayNames(ownLanguage, { type: 'language' });
 /** “English · 20 pages · 41,283 characters · 38 passages”. */
 export function figuresOf({ language, pages, characters, passages }: Content): string {
   const count = (name: 'pages' | 'characters' | 'passages', value: number): string =>
-    t(value === 1 ? `content.${name}.one` : `content.${name}`, { count: formatNumber(value) });
+    t(`content.${name}`, { count: formatNumber(value) });
   return [
     ...(language === null ? [] : [languageNames.of(language) ?? language]),
     ...(pages === null ? [] : [count('pages', pages)]),

@@ -80,8 +80,14 @@ const MessageItem = ({ of: message }: { of: Message }) => (
         </Badge>
       )}
     </div>
-    <div class={`bubble lines ${message.role === 'user' ? 'user' : ''}`}>{message.message}</div>
-    {message.error_msg === null ? null : <p class="mistake small">{message.error_msg}</p>}
+    {message.message.trim() === '' ? null : (
+      <div class={`bubble lines ${message.role === 'user' ? 'user' : ''}`}>{message.message}</div>
+    )}
+    {message.error_msg !== null ? (
+      <p class="mistake small">{message.error_msg}</p>
+    ) : message.message.trim() === '' ? (
+      <p class="soft small">{t('playground.no-answer')}</p>
+    ) : null}
     {message.feedback === null || message.feedback.feedback_text === '' ? null : (
       <p class="small name">“{message.feedback.feedback_text}”</p>
     )}
@@ -106,8 +112,9 @@ function AnswerForm({ id, onSent }: { id: number; onSent(): void }) {
   return (
     <Form acting={sending} run={send}>
       <TextField
+        enterSends
         label={t('conversations.answer')}
-        hint={t('conversations.answer.hint', { email: session.value?.user_email ?? '' })}
+        hint={`${t('conversations.answer.hint', { email: session.value?.user_email ?? '' })} ${t('playground.message.hint')}`}
         rows={3}
         value={text}
         onValue={setText}

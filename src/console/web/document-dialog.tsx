@@ -230,14 +230,14 @@ function DocumentForm({ document, onChanged }: { document: Document; onChanged()
         hint={t('library.curators.hint')}
         value={curators}
         onValue={setCurators}
-        mistake={fields['0'] ?? fields['curators']}
+        mistake={fields['curators']}
       />
       <TextField label={t('library.summary')} rows={3} value={summary} onValue={setSummary} />
       <div class="row">
         <Button look="primary" type="submit" busy={saving.busy}>
           {t('action.save')}
         </Button>
-        {saved ? <Notice tone="good" title={t('library.saved')} /> : null}
+        {saved ? <Notice tone="good" title={t('action.saved')} /> : null}
       </div>
     </Form>
   );

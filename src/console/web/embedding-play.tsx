@@ -18,11 +18,15 @@ type Result = {
   ms: number;
 };
 
+const requestOf = (model: string, texts: readonly string[]) => ({
+  model,
+  input: [...texts],
+  encoding_format: 'float' as const,
+});
+
 async function embed(model: string, texts: readonly string[]): Promise<Result> {
   const startedAt = performance.now();
-  const { data } = await answerOf(
-    api.POST('/admin/call/v1/embeddings', { body: { model, input: [...texts], encoding_format: 'float' } }),
-  );
+  const { data } = await answerOf(api.POST('/admin/call/v1/embeddings', { body: requestOf(model, texts) }));
   const vectors = data.map(({ embedding }) => (Array.isArray(embedding) ? embedding : []));
   return {
     texts,
@@ -77,7 +81,13 @@ export function EmbeddingPlay({ models }: { models: readonly string[] }) {
       </form>
       {result === undefined ? null : <Matrix result={result} />}
       <SnippetPanel
-        call={{ path: '/embeddings', method: 'embeddings.create', body: { model, input: texts } }}
+        calls={[
+          {
+            path: '/embeddings',
+            method: 'embeddings.create',
+            body: requestOf(model, texts.length === 0 ? [t('first.model.question')] : texts),
+          },
+        ]}
       />
     </>
   );

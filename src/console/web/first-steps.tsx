@@ -10,6 +10,7 @@ import { Section } from './components/page.tsx';
 import type { Overview } from './home-data.ts';
 import { NewKeyDialog, ShownKeyDialog } from './key-dialogs.tsx';
 import type { MessageName } from './messages.ts';
+import { newId } from './new-id.ts';
 import { useAction } from './resource.ts';
 import { hasScope, isOwnWorkspace, workspace } from './state.ts';
 import { t } from './text.ts';
@@ -153,7 +154,7 @@ function EventStep({ done, onDone }: StepProps) {
   const send = async (): Promise<void> => {
     const event = {
       specversion: '1.0' as const,
-      id: crypto.randomUUID(),
+      id: newId(),
       source: 'portal',
       type: 'portal.test',
       time: new Date().toISOString(),

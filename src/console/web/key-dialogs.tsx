@@ -189,7 +189,9 @@ export const ShownKeyDialog = ({ text, onClose }: { text: string; onClose(): voi
 
 const GRACES = ['0', '3600', '86400', '604800'] as const;
 
-export function RotateDialog({ name, id, onClose, onMade }: Made & { name: string; id: string }) {
+type RotateProps = Made & { of: Pick<Schemas['KeyRead'], 'id' | 'name'>; isOwn: boolean };
+
+export function RotateDialog({ of: { id, name }, isOwn, onClose, onMade }: RotateProps) {
   const [grace, setGrace] = useState<string>('3600');
   const rotating = useAction();
   const rotate = async (): Promise<void> => {
@@ -206,6 +208,7 @@ export function RotateDialog({ name, id, onClose, onMade }: Made & { name: strin
     <Dialog title={t('keys.rotate.title', { name })} onClose={onClose}>
       <div class="form">
         <p>{t('keys.rotate.text')}</p>
+        {isOwn ? <Notice tone="warn">{t('keys.rotate.own')}</Notice> : null}
         <ErrorNotice error={rotating.error} />
         <SelectField
           label={t('keys.grace')}

@@ -1,7 +1,8 @@
 // A list whose rows are registered under an identifier, and the dialogs in which they are added, opened and deleted.
 
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
+import { CallError } from './api.ts';
 import { Button } from './components/button.tsx';
 import { ConfirmDialog } from './components/confirm.tsx';
 import { Empty, ErrorNotice } from './components/notice.tsx';
@@ -16,8 +17,26 @@ import { t } from './text.ts';
 
 type Registered = { id: string; updated_at: string };
 
-/** The form of a new row, or of one that is there. `onSaved`: the list is loaded again. */
-export type RegisteredDialogProps<Row> = { row?: Row | undefined; onClose(): void; onSaved(): void };
+/** The form of a new row, or of one that is there. After `onSaved` a new one is one that is there, and cannot be made twice. */
+export type RegisteredDialogProps<Row> = {
+  row?: Row | undefined;
+  /** Whether the row was saved a moment ago. */
+  wasSaved: boolean;
+  onClose(): void;
+  onSaved(row: Row): void;
+};
+
+/** Throws where the identifier of a new row is that of another, which saving would overwrite. */
+export async function refuseTaken(read: Promise<unknown>, field: string, text: MessageName): Promise<void> {
+  const isTaken = await read.then(
+    () => true,
+    (error: unknown) => {
+      if (error instanceof CallError && error.status === 404) return false;
+      throw error;
+    },
+  );
+  if (isTaken) throw new CallError(409, t(text), { [field]: t(text) });
+}
 
 /** The parameter of the URL that names the open row. */
 type Kind = 'agent' | 'bot';
@@ -49,7 +68,18 @@ export function RegisteredList<Row extends Registered>(props: Props<Row>) {
   // A row that is not on this page of the list has an address, too.
   const id = open?.startsWith(ID) ? open.slice(ID.length) : undefined;
   const opened = useResource(async () => (id === undefined ? undefined : read(id)), [workspace.value, id]);
-  const ofDialog = { onClose: () => show(undefined), onSaved: rows.reload };
+  const [saved, setSaved] = useState<Row>();
+  useEffect(() => setSaved((row) => (row?.id === id ? row : undefined)), [id]);
+  const row = [saved, opened.data].find((each) => each !== undefined && each.id === id);
+  const ofDialog = {
+    wasSaved: saved !== undefined,
+    onClose: () => show(undefined),
+    onSaved(changed: Row): void {
+      setSaved(changed);
+      rows.reload();
+      if (changed.id !== id) navigate(hrefOfRow(kind, changed.id), { replace: true });
+    },
+  };
   const add = (
     <Button look="primary" onClick={() => show(NEW)}>
       {t(texts.add)}
@@ -79,9 +109,7 @@ export function RegisteredList<Row extends Registered>(props: Props<Row>) {
       />
       {open === NEW ? <Dialog {...ofDialog} /> : null}
       <ErrorNotice error={opened.error} />
-      {opened.data === undefined || opened.data.id !== id ? null : (
-        <Dialog key={id} row={opened.data} {...ofDialog} />
-      )}
+      {row === undefined ? null : <Dialog key={id} row={row} {...ofDialog} />}
       {deleting === undefined ? null : (
         <ConfirmDialog
           title={t(texts.deleteTitle, { name: nameOf(deleting) })}

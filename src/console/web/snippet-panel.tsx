@@ -5,8 +5,8 @@ import { Section } from './components/page.tsx';
 import { LANGUAGES, renderSnippet, type SnippetLanguage } from './snippets.ts';
 import { t } from './text.ts';
 
-/** The present call in a language of the reader's choice. */
-export function SnippetPanel({ call }: { call: Parameters<typeof renderSnippet>[1] }) {
+/** Calls in a language of the reader's choice. */
+export function SnippetPanel({ calls }: { calls: readonly Parameters<typeof renderSnippet>[1][] }) {
   const [language, setLanguage] = useState<SnippetLanguage>('curl');
   return (
     <Section
@@ -20,7 +20,9 @@ export function SnippetPanel({ call }: { call: Parameters<typeof renderSnippet>[
         />
       }
     >
-      <Copy text={renderSnippet(language, call, location.origin)} />
+      {calls.map((call, at) => (
+        <Copy key={at} text={renderSnippet(language, call, location.origin)} />
+      ))}
     </Section>
   );
 }

@@ -25,6 +25,7 @@ export function renderSnippet(
   { path, method, body }: Call,
   origin: string,
 ): string {
+  const streams = body['stream'] === true;
   if (language === 'curl') {
     return [
       `curl ${origin}/v1${path} \\`,
@@ -39,7 +40,9 @@ export function renderSnippet(
       '',
       `const client = new OpenAI({ baseURL: '${origin}/v1', apiKey: process.env.ATRIUM_API_KEY });`,
       `const answer = await client.${method}(${JSON.stringify(body, null, 2)});`,
-      'console.log(answer);',
+      ...(streams
+        ? ["for await (const chunk of answer) process.stdout.write(chunk.choices[0]?.delta?.content ?? '');"]
+        : ['console.log(answer);']),
     ].join('\n');
   }
   return [
@@ -48,6 +51,12 @@ export function renderSnippet(
     '',
     `client = OpenAI(base_url="${origin}/v1", api_key=os.environ["ATRIUM_API_KEY"])`,
     `answer = client.${method}(**${toPython(body)})`,
-    'print(answer)',
+    ...(streams
+      ? [
+          'for chunk in answer:',
+          '    if chunk.choices:',
+          '        print(chunk.choices[0].delta.content or "", end="", flush=True)',
+        ]
+      : ['print(answer)']),
   ].join('\n');
 }

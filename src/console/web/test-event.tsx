@@ -5,6 +5,7 @@ import { Dialog } from './components/dialog.tsx';
 import { TextField } from './components/field.tsx';
 import { Form, FormButtons } from './components/form.tsx';
 import { Notice } from './components/notice.tsx';
+import { newId } from './new-id.ts';
 import { useAction } from './resource.ts';
 import { workspace } from './state.ts';
 import { t } from './text.ts';
@@ -31,7 +32,7 @@ function TestEventDialog({ onClose }: { onClose(): void }) {
   const send = async (): Promise<void> => {
     const event = {
       specversion: '1.0' as const,
-      id: crypto.randomUUID(),
+      id: newId(),
       source: 'portal',
       type,
       time: new Date().toISOString(),

@@ -1,5 +1,6 @@
 // Words and numbers in the reader's language.
 
+import { fillIn, type Values } from './fill-in.ts';
 import { namesOfMessages } from './languages/column.ts' with { type: 'macro' };
 import { LANGUAGES, type MessageName } from './messages.ts';
 
@@ -23,10 +24,9 @@ export async function loadTexts(): Promise<void> {
 
 export const isMessage = (name: string): name is MessageName => places.has(name);
 
-/** The message in the reader's language; `{name}` in it stands for a value. The build puts places where the source has names. */
-export function t(name: MessageName, values: Record<string, string | number> = {}): string {
-  const text = texts[typeof name === 'number' ? name : (places.get(name) ?? -1)] ?? name;
-  return text.replaceAll(/\{(\w+)\}/g, (whole, key: string) => String(values[key] ?? whole));
+/** The message in the reader's language. The build puts places where the source has names. */
+export function t(name: MessageName, values: Values = {}): string {
+  return fillIn(texts[typeof name === 'number' ? name : (places.get(name) ?? -1)] ?? name, values);
 }
 
 const integer = new Intl.NumberFormat(language);

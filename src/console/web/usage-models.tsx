@@ -169,7 +169,10 @@ const percentiles = (times: readonly number[], { items }: Usage, time: Time): Se
   }));
 
 const renderPercentiles = (row: Usage['total'], time: Time): string =>
-  PERCENTILES.map((label) => `${label} ${formatMilliseconds(row[`${time}_${label}_ms`])}`).join(' · ');
+  PERCENTILES.flatMap((label) => {
+    const value = row[`${time}_${label}_ms`];
+    return value === null ? [] : [`${label} ${formatMilliseconds(value)}`];
+  }).join(' · ') || '–';
 
 const columnsOf = (grouping: Grouping): Column<Row>[] => [
   {

@@ -36,7 +36,8 @@ export function Chart({
   const ref = useRef<HTMLDivElement>(null);
   useEffect(() => {
     const frame = ref.current;
-    if (frame === null) return undefined;
+    // Without a single time there is no axis to draw: it would begin in 1970.
+    if (frame === null || times.length === 0) return undefined;
     let plot: uPlot | undefined;
     const draw = (): void => {
       plot?.destroy();
@@ -62,7 +63,11 @@ export function Chart({
         {href === undefined ? <span>{title}</span> : <a href={href}>{title}</a>}
         {total === undefined ? null : <span>{total}</span>}
       </figcaption>
-      <div class="chart-plot" ref={ref} aria-hidden="true" />
+      {times.length === 0 ? (
+        <p class="soft">{t('chart.none')}</p>
+      ) : (
+        <div class="chart-plot" ref={ref} aria-hidden="true" />
+      )}
       {href === undefined ? <ChartTable title={title} times={times} series={series} format={format} /> : null}
     </figure>
   );
@@ -124,11 +129,12 @@ function optionsOf(
     grid: { stroke: colour('--line-color'), width: 1 },
     ticks: { show: false },
   };
+  const isWhole = series.every(({ values }) => values.every((value) => Number.isInteger(value ?? 0)));
   const font = `11px ${colour('--font')}`;
   return {
     width,
     height: HEIGHT,
-    padding: [8, 8, 0, 0],
+    padding: [8, 18, 0, 0],
     cursor: { y: false, drag: { setScale: false } },
     legend: { show: false },
     scales: {
@@ -143,14 +149,18 @@ function optionsOf(
         size: 18,
         grid: { show: false },
         space: 70,
-        values: (_plot, splits) => splits.map(formatDay),
+        // A day has 86,400 seconds: of less than two of them the hours are told.
+        values: (_plot, splits) =>
+          splits.map((splits.at(-1) ?? 0) - (splits[0] ?? 0) < 2 * 86_400 ? formatHour : formatDay),
       },
       {
         ...axis,
         font,
         size: 56,
         space: 36,
-        values: (_plot, splits) => splits.map((value) => format(value)),
+        // Whole things have no halves.
+        values: (_plot, splits) =>
+          splits.map((value) => (isWhole && !Number.isInteger(value) ? '' : format(value))),
       },
     ],
     series: [
@@ -171,6 +181,14 @@ const aloneAmong = (values: Series['values']): number[] =>
   values.flatMap((value, at) =>
     value !== null && values[at - 1] == null && values[at + 1] == null ? [at] : [],
   );
+
+const hourFormat = new Intl.DateTimeFormat(language, {
+  hour: '2-digit',
+  minute: '2-digit',
+  hourCycle: 'h23',
+  timeZone: 'UTC',
+});
+const formatHour = (seconds: number): string => hourFormat.format(new Date(seconds * 1000));
 
 const dayFormat = new Intl.DateTimeFormat(language, { day: 'numeric', month: 'short', timeZone: 'UTC' });
 const formatDay = (seconds: number): string => dayFormat.format(new Date(seconds * 1000));

@@ -1,4 +1,4 @@
-import type { ComponentChildren, JSX } from 'preact';
+import type { ComponentChildren, JSX, TargetedKeyboardEvent } from 'preact';
 import { useId } from 'preact/hooks';
 
 type FieldProps = {
@@ -21,6 +21,8 @@ type TextProps = FieldProps &
     autocomplete?: string;
     list?: string;
     step?: string;
+    /** Of a field of several lines: Enter sends its form, and Shift+Enter begins a new line. */
+    enterSends?: boolean;
     min?: string | number;
     max?: string | number;
   };
@@ -34,6 +36,7 @@ export function TextField({
   onValue,
   rows,
   mono,
+  enterSends = false,
   type = 'text',
   ...rest
 }: TextProps) {
@@ -53,11 +56,21 @@ export function TextField({
       {rows === undefined ? (
         <input {...({ type, ...shared } as JSX.IntrinsicElements['input'])} />
       ) : (
-        <textarea {...({ rows, ...shared } as JSX.IntrinsicElements['textarea'])} />
+        <textarea
+          {...({ rows, ...shared } as JSX.IntrinsicElements['textarea'])}
+          {...(enterSends ? { onKeyDown: sendOnEnter } : {})}
+        />
       )}
       <Note id={id} hint={hint} mistake={mistake} />
     </div>
   );
+}
+
+/** The Enter that ends the composition of a character, as of Japanese, is not meant for the form. */
+function sendOnEnter(event: TargetedKeyboardEvent<HTMLTextAreaElement>): void {
+  if (event.key !== 'Enter' || event.shiftKey || event.altKey || event.isComposing) return;
+  event.preventDefault();
+  if (!event.repeat) event.currentTarget.form?.requestSubmit();
 }
 
 export type Choice = { value: string; label: string };

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import type { Action } from '../resource.ts';
 import { t } from '../text.ts';
+import { Badge } from './badge.tsx';
 import { Button } from './button.tsx';
 import { ErrorNotice } from './notice.tsx';
 
@@ -26,21 +27,24 @@ export const Form = ({
   </form>
 );
 
-/** The buttons below a dialog's form: the way out, and the action that `submit` names. */
+/** The buttons below a dialog's form: the way out, and the action that `submit` names. `isSaved`: nothing has changed since. */
 export const FormButtons = ({
   submit,
   busy,
   disabled = false,
   close = t('action.cancel'),
+  isSaved = false,
   onClose,
 }: {
   submit: string;
   busy: boolean;
   disabled?: boolean;
   close?: string;
+  isSaved?: boolean;
   onClose(): void;
 }) => (
   <div class="actions">
+    <span role="status">{isSaved ? <Badge tone="good">{t('action.saved')}</Badge> : null}</span>
     <Button onClick={onClose}>{close}</Button>
     <Button look="primary" type="submit" busy={busy} disabled={disabled}>
       {submit}

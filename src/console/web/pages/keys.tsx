@@ -19,6 +19,9 @@ type Open =
   | { what: 'rotate' | 'revoke' | 'disable'; key: Key }
   | { what: 'shown'; text: string };
 
+/** Whether the present sign-in is one with this key. */
+const isOwn = (key: Key): boolean => key.id === session.value?.key_id;
+
 const pathOf = (key: Key) => ({ params: { path: { workspace_id: workspace.value, key_id: key.id } } });
 const revoke = (key: Key) =>
   answerOf(api.DELETE('/admin/api/workspaces/{workspace_id}/keys/{key_id}', pathOf(key)));
@@ -79,7 +82,7 @@ export default function Keys() {
       {open?.what === 'new' ? <NewKeyDialog onClose={close} onMade={show} /> : null}
       {open?.what === 'shown' ? <ShownKeyDialog text={open.text} onClose={close} /> : null}
       {open?.what === 'rotate' ? (
-        <RotateDialog name={open.key.name} id={open.key.id} onClose={close} onMade={show} />
+        <RotateDialog of={open.key} isOwn={isOwn(open.key)} onClose={close} onMade={show} />
       ) : null}
       {open?.what === 'revoke' ? (
         <ConfirmDialog
@@ -88,7 +91,7 @@ export default function Keys() {
           run={() => reloadAfter(revoke(open.key))}
           onClose={close}
         >
-          {t(open.key.id === session.value?.key_id ? 'keys.revoke.own' : 'keys.revoke.text')}
+          {t(isOwn(open.key) ? 'keys.revoke.own' : 'keys.revoke.text')}
         </ConfirmDialog>
       ) : null}
       {open?.what === 'disable' ? (
@@ -98,7 +101,7 @@ export default function Keys() {
           run={() => reloadAfter(setDisabled(open.key, true))}
           onClose={close}
         >
-          {t('keys.disable.text')}
+          {t(isOwn(open.key) ? 'keys.disable.own' : 'keys.disable.text')}
         </ConfirmDialog>
       ) : null}
     </Page>
@@ -177,7 +180,7 @@ function KeyState({ of: key }: { of: Key }) {
   if (key.disabled) return <Badge tone="warn">{t('keys.disabled')}</Badge>;
   const expired = key.expires_at !== null && new Date(key.expires_at) <= new Date();
   if (expired) return <Badge tone="bad">{t('keys.expired')}</Badge>;
-  return key.id === session.value?.key_id ? <Badge>{t('keys.own')}</Badge> : null;
+  return isOwn(key) ? <Badge>{t('keys.own')}</Badge> : null;
 }
 
 function Limits({ of: { limits } }: { of: Key }) {

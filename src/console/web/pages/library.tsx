@@ -76,6 +76,15 @@ function OwnLibrary() {
   );
 }
 
+const NoDocuments = ({ view, isNarrowed }: { view: View; isNarrowed: boolean }) =>
+  view !== 'documents' || isNarrowed ? (
+    <Empty title={t(`library.none.${view}`)} />
+  ) : (
+    <Empty title={t('library.empty')}>
+      <p>{t('library.empty.about')}</p>
+    </Empty>
+  );
+
 function Documents({ view }: { view: View }) {
   const search = readSearch();
   const list = useResource(
@@ -110,7 +119,7 @@ function Documents({ view }: { view: View }) {
       {list.data === undefined ? (
         list.loading && <Loading />
       ) : rows.length === 0 ? (
-        <Empty title={t(`library.none.${view}`)} />
+        <NoDocuments view={view} isNarrowed={search.q !== '' || search.where.size > 0} />
       ) : (
         <div class="stack">
           <Table

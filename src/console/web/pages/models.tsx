@@ -199,8 +199,15 @@ const TargetState = ({ of }: { of: Target }) => (
   <>
     <CircuitBadge of={of} />
     <div class="soft small">
-      {t(of.resting_until === null ? 'models.since' : 'models.resting')}{' '}
-      <Time at={of.resting_until ?? of.circuit.since} relative />
+      {of.resting_until === null ? (
+        <>
+          {t('models.since')} <Time at={of.circuit.since} />
+        </>
+      ) : (
+        <>
+          {t('models.resting')} <Time at={of.resting_until} relative />
+        </>
+      )}
     </div>
   </>
 );

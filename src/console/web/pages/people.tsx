@@ -5,13 +5,13 @@ import { ConfirmDialog } from '../components/confirm.tsx';
 import { Dialog } from '../components/dialog.tsx';
 import { TextField } from '../components/field.tsx';
 import { Form, FormButtons } from '../components/form.tsx';
-import { Empty } from '../components/notice.tsx';
+import { Empty, Notice } from '../components/notice.tsx';
 import { Page } from '../components/page.tsx';
 import { PagedTable } from '../components/table.tsx';
 import { Time } from '../components/time.tsx';
 import { useAction, useResource } from '../resource.ts';
 import { hrefOf, query } from '../router.ts';
-import { isOwnWorkspace, workspace } from '../state.ts';
+import { isOwnWorkspace, session, workspace } from '../state.ts';
 import { t } from '../text.ts';
 
 type Person = Schemas['UserRead'];
@@ -80,6 +80,9 @@ export default function People() {
           run={() => answerOf(api.DELETE(ITEM, { params: paramsOf(open.person) })).then(people.reload)}
           onClose={close}
         >
+          {open.person.email === session.value?.user_email ? (
+            <Notice tone="warn" title={t('people.delete.own')} />
+          ) : null}
           <p>{t('people.delete.text')}</p>
           <LinkButton
             look="plain"
