@@ -1,16 +1,18 @@
 // `bun run bench hostile`: every family of hostile input at every route that takes input, by the lowest caller that is let
-// in: what it costs the event loop and the memory, and how it is answered. The tables stand in docs/reference/hostile-input.md; a
-// cell that breaks the rule ends the run with an error.
+// in: what it costs the event loop and the memory, and how it is answered; then questions and answers that are compared with long
+// texts (`--only texts`). The store is filled with texts in many scripts before. The tables stand in
+// docs/reference/hostile-input.md; a cell that breaks the rule ends the run with an error.
 
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type Flood, flood, SERVICE_FLOODS, storeFloods } from './connections.ts';
 import { type Meter, startMeter } from './meter.ts';
-import { renderPage } from './page.ts';
+import { renderPage, withTexts } from './page.ts';
 import { type Attempt, attemptsAt, bodyBytesMax } from './requests.ts';
 import { breachesOf, type Result } from './rule.ts';
 import { type Setting, startSetting } from './setting.ts';
 import { storeAttempts } from './store-requests.ts';
+import { startTexts } from './texts.ts';
 import { renderHead } from './wire.ts';
 
 /** A pause of the machine is not the service's: what breaks the rule is tried again, and the best run counts. */
@@ -49,7 +51,7 @@ const floodAttempt = (url: URL, target: string, each: Flood, beside: () => Promi
   };
 };
 
-export const serviceMeter = ({ url, service }: Setting): Promise<Meter> =>
+export const serviceMeter = ({ url, service }: Pick<Setting, 'url' | 'service'>): Promise<Meter> =>
   startMeter({
     url,
     pid: service.child.pid,
@@ -104,16 +106,32 @@ async function tryStore(setting: Setting, choice: Choice): Promise<Result[]> {
   return await tryAll(meter, [...storeAttempts(store, bucket), ...floods], choice);
 }
 
+async function tryTexts(choice: Choice): Promise<Result[]> {
+  await using setting = await startTexts();
+  await using meter = await serviceMeter(setting);
+  return await tryAll(meter, setting.attempts(), choice);
+}
+
+async function tryRoutes(choice: Choice): Promise<Result[]> {
+  await using setting = await startSetting({ filled: true });
+  const results = choice.only === 'store' ? [] : await tryService(setting, choice);
+  if (choice.only === '' || choice.only === 'store') results.push(...(await tryStore(setting, choice)));
+  return results;
+}
+
 export async function run(): Promise<void> {
   const { values: choice } = parseArgs({
     args: process.argv.slice(3),
     options: { only: { type: 'string', default: '' }, family: { type: 'string', default: '' } },
   });
-  await using setting = await startSetting();
-  const results = choice.only === 'store' ? [] : await tryService(setting, choice);
-  if (choice.only === '' || choice.only === 'store') results.push(...(await tryStore(setting, choice)));
-  if (choice.only === '' && choice.family === '') await Bun.write(PAGE, renderPage(results));
-  const broken = results.filter(({ breaches }) => breaches.length > 0);
-  console.log(`${results.length} cells, ${broken.length} break the rule`);
+  const results = choice.only === 'texts' ? [] : await tryRoutes(choice);
+  const texts = choice.only === '' || choice.only === 'texts' ? await tryTexts(choice) : [];
+  if (choice.family === '') {
+    if (choice.only === '') await Bun.write(PAGE, renderPage(results, texts));
+    if (choice.only === 'texts') await Bun.write(PAGE, withTexts(await Bun.file(PAGE).text(), texts));
+  }
+  const all = [...results, ...texts];
+  const broken = all.filter(({ breaches }) => breaches.length > 0);
+  console.log(`${all.length} cells, ${broken.length} break the rule`);
   if (broken.length > 0) process.exitCode = 1;
 }

@@ -36,14 +36,43 @@ function table(
   return [`| ${titles.join(' | ')} |`, `|${titles.map(() => '---').join('|')}|`, ...rows].join('\n');
 }
 
-/** The tables of one run, worst metrics only: by family, and by route. */
-export function renderPage(results: readonly Result[]): string {
+const breachesIn = (results: readonly Result[]): string =>
+  results
+    .filter(({ breaches }) => breaches.length > 0)
+    .map(
+      ({ target, group, family, breaches }) => `\n- ${target}, ${group}, ${family}: ${breaches.join('; ')}`,
+    )
+    .join('');
+
+const TEXTS_TITLE = '## Long texts';
+const AFTER_TEXTS = '## By family';
+
+/** The page with the tables of another run of the long texts. */
+export function withTexts(page: string, texts: readonly Result[]): string {
+  const end = page.indexOf(AFTER_TEXTS);
+  const begin = page.includes(TEXTS_TITLE) ? page.indexOf(TEXTS_TITLE) : end;
+  return `${page.slice(0, begin)}${renderTexts(texts)}${page.slice(end)}`;
+}
+
+const renderTexts = (texts: readonly Result[]): string => `${TEXTS_TITLE}
+
+Questions of 8,192 characters and messages with answers of 40,000, in the script of the text, to a store with 400,000 characters of each
+script; one request, and forty at once. The rule is the same, however many are
+compared at once; the passages that a question is compared with count with its body.
+${breachesIn(texts)}
+
+${table(texts, ['what is asked', 'script and requests'], ({ target, family }) => [target, family])}
+
+`;
+
+/** The tables of one run, worst metrics only: of long texts, by family, and by route. */
+export function renderPage(results: readonly Result[], texts: readonly Result[]): string {
   const broken = results.filter(({ breaches }) => breaches.length > 0);
   const routes = new Set(results.map(({ target }) => target));
   return `# What hostile input costs
 
 Written by \`bun run bench hostile\`, which throws every family of hostile input at every route that takes input (it reads
-the service's own table of routes), as the lowest caller that the route lets in, and once more without a credential where
+the service's own table of routes), of a store that is filled with long texts in many scripts, as the lowest caller that the route lets in, and once more without a credential where
 one is asked for.
 
 **The rule.** No cell holds the event loop for more than ${RULE.stallMs} ms (${RULE.stallMsLargest} ms: a body of the largest size that the operation takes),
@@ -54,9 +83,9 @@ goes through: form, file, confirm. What breaks the rule is tried three times, an
 
 **This run:** ${results.length} cells at ${routes.size} routes, of which ${broken.length} break the rule. The milliseconds are of the machine that it ran on;
 \`closed\` is a connection that was closed without an answer.
-${broken.map(({ target, group, family, breaches }) => `\n- ${target}, ${group}, ${family}: ${breaches.join('; ')}`).join('')}
+${breachesIn(broken)}
 
-## By family
+${renderTexts(texts)}${AFTER_TEXTS}
 
 ${table(results, ['input', 'family'], ({ group, family }) =>
   group === STRANGERS ? [group, 'all of them'] : [group, family],

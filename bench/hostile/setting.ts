@@ -3,6 +3,7 @@
 import { postFile } from '../../test/acceptance/support/uploads.ts';
 import { eventually } from '../../test/support/child.ts';
 import { BOOTSTRAP_KEY, type RunningService, startService, WORKSPACE } from '../../test/support/service.ts';
+import { fillStore, READS_FILES } from './fill.ts';
 import { type Callers, listTargets, type Target } from './routes.ts';
 
 export type Setting = AsyncDisposable & {
@@ -20,11 +21,14 @@ const CHANNEL = { channel: 'web', channel_plugin: 'widget', channel_id: 'site' }
 const SESSION = 'hostile-session';
 const BOT = 'hostile-bot';
 
-export async function startSetting(environment: Record<string, string> = {}): Promise<Setting> {
+/** `filled`: with long texts in many scripts. */
+export async function startSetting({ filled = false } = {}): Promise<Setting> {
+  const reads = filled ? READS_FILES : {};
   const service = await startService({
-    environment: { BUN_CONFIG_MAX_HTTP_REQUESTS: '16384', LOG_LEVEL: 'error', ...environment },
+    environment: { BUN_CONFIG_MAX_HTTP_REQUESTS: '16384', LOG_LEVEL: 'error', ...reads },
     postgres: 'embedded',
   });
+  if (filled) await fillStore(service.url);
   const ask = async (method: string, path: string, json?: unknown, key = BOOTSTRAP_KEY): Promise<Response> =>
     fetch(`${service.url}${path}`, {
       method,
