@@ -59,6 +59,7 @@ export function loadConfig(variables: Environment, terminal = false) {
       corsOrigins: given.CORS_ORIGINS ?? [],
       /** The service's own origin, where it is told. */
       origin: given.PUBLIC_URL === undefined ? undefined : new URL(given.PUBLIC_URL).origin,
+      trustedProxies: given.TRUSTED_PROXIES ?? [],
       shutdownTimeoutMs: given.SHUTDOWN_TIMEOUT_MS,
       shutdownDelayMs: given.SHUTDOWN_DELAY_MS,
       sharesPort,

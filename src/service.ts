@@ -23,6 +23,7 @@ import { createMemoryGuard } from './http/admission/memory-guard.ts';
 import { admissionMetrics } from './http/admission/metrics.ts';
 import { capacityState } from './http/admission/refusals.ts';
 import { bodyMemory } from './http/body.ts';
+import { createClientFinder } from './http/client.ts';
 import { createCors } from './http/cors.ts';
 import { healthRoutes } from './http/health.ts';
 import { createHttp } from './http/http.ts';
@@ -88,6 +89,7 @@ export async function startService(
     authenticators: () => areas.authenticators,
     admission,
     cors: createCors(config.server.corsOrigins),
+    findClient: createClientFinder(config.server.trustedProxies),
     log,
     access: log.access,
     explainFailure: explainOutage,

@@ -16,6 +16,7 @@ import {
 import { bytes, duration } from './core/settings-units.ts';
 import { WAL_ARCHIVE_SETTINGS } from './embedded/wal-archive/settings.ts';
 import { MODEL_SETTINGS } from './gateway/index.ts';
+import { PROXIES } from './http/client.ts';
 import { DATABASE_ADDRESS } from './infra/postgres/address.ts';
 import { FORM_PROFILES } from './infra/s3/form-profiles.ts';
 import { TRACING_SETTINGS } from './infra/telemetry/settings.ts';
@@ -186,6 +187,11 @@ export const SETTINGS = {
     kind: ORIGINS,
     otherwise: 'none',
     meaning: 'comma-separated origins, or *; also for the embedded object store',
+  },
+  TRUSTED_PROXIES: {
+    kind: PROXIES,
+    otherwise: 'none',
+    meaning: 'addresses or CIDRs of proxies whose X-Forwarded-For and X-Forwarded-Proto are believed',
   },
   BOOTSTRAP_WORKSPACE: { kind: WORKSPACE, otherwise: 'none', meaning: 'workspace to create at start' },
   BOOTSTRAP_API_KEY: {

@@ -119,6 +119,7 @@ const authentication = createAuthentication({
       email: 'bench@example.com',
       scopes: ['models'],
       limits: LIMITS,
+      predecessors: [],
       expiresAt: null,
       lastUsedAt: null,
     }),

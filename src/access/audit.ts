@@ -1,3 +1,4 @@
+import { toEmailKey } from '../core/email.ts';
 import { valueError } from '../core/errors.ts';
 import { isUuid } from '../core/ids.ts';
 import { type Page, type PageRequest, toPage, toPageRequest } from '../http/paging.ts';
@@ -37,7 +38,7 @@ function toFilter({ action, actor, object, since, until }: AuditQuery): AuditFil
     action,
     ...(actor !== undefined && isUuid(actor)
       ? { keyId: actor.toLowerCase() }
-      : { actor: actor?.toLowerCase() }),
+      : { actor: actor && toEmailKey(actor) }),
     objectKind: colon === -1 ? object : object?.slice(0, colon),
     objectId: colon === -1 ? undefined : object?.slice(colon + 1),
     since: from === undefined ? undefined : new Date(from),

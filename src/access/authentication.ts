@@ -2,6 +2,7 @@
 
 import { type CachedLookup, createCachedLookup } from '../core/cached-lookup.ts';
 import type { Clock } from '../core/clock.ts';
+import { toEmailKey } from '../core/email.ts';
 import { unavailable } from '../core/errors.ts';
 import { type Principal, SCOPES, type Scope } from '../core/principal.ts';
 import { isUnavailable, withDeadline } from '../infra/postgres/client.ts';
@@ -178,15 +179,15 @@ function createStaleKeys({ cache, informed }: { cache: CachedLookup<Known>; info
 
 function toKnown(live: LiveKey | undefined): Known | undefined {
   if (live === undefined) return undefined;
-  const { keyId, workspaceId, userId, limits, expiresAt, lastUsedAt } = live;
+  const { keyId, workspaceId, userId, limits, predecessors, expiresAt, lastUsedAt } = live;
   return {
     principal: {
       keyId,
       workspaceId,
       userId,
-      email: live.email.toLowerCase(),
+      email: toEmailKey(live.email),
       scopes: new Set(live.scopes.filter(isScope)),
-      limits,
+      limits: predecessors.length === 0 ? limits : { ...limits, predecessors },
     },
     expiresAtMs: expiresAt?.getTime() ?? Number.POSITIVE_INFINITY,
     lastUseAtMs: lastUsedAt?.getTime() ?? Number.NEGATIVE_INFINITY,

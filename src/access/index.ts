@@ -35,6 +35,7 @@ import { userRoutes } from './routes/users.ts';
 import { workspaceRoutes } from './routes/workspaces.ts';
 import { createSessions } from './sessions.ts';
 import { createSignInDelay } from './sign-in-delay.ts';
+import { createSignIns } from './sign-ins.ts';
 import { createSignOn } from './sign-on/index.ts';
 import type { SignOnSettings } from './sign-on/settings.ts';
 import { createAuditStore } from './store/audit.ts';
@@ -109,12 +110,14 @@ export function createAccess(deps: AccessDeps): Access {
   };
   const administration = { requireWorkspace, forget, wakeMover, clock };
   const { sessions: store } = stores;
+  const signIns = createSignIns({ store, log });
   const sessions = createSessions({
     store,
     requireWorkspace,
     sessions: openSessions,
     authentication,
     delay: createSignInDelay(),
+    signIns,
     wakeMover,
     clock,
   });
@@ -125,6 +128,7 @@ export function createAccess(deps: AccessDeps): Access {
     createSignOn({
       settings: settings.signOn,
       store: createSignOnStore(sql),
+      signIns,
       forget,
       wakeMover,
       clock,

@@ -1,13 +1,21 @@
 import type { Clock } from '../core/clock.ts';
 import { parseDateTime } from '../core/date-time.ts';
+import { toEmailKey } from '../core/email.ts';
 import { conflict, notFound, valueError } from '../core/errors.ts';
 import type { WakeEventMover } from '../core/event.ts';
 import { newId } from '../core/ids.ts';
-import type { KeyLimits, Principal } from '../core/principal.ts';
+import type { Principal } from '../core/principal.ts';
 import { type Page, type PageRequest, toPage } from '../http/paging.ts';
 import { createKeyText, hashSecret, shownPrefix } from './key-text.ts';
 import { type Caller, refuseUnlessOperator } from './operators.ts';
-import type { KeyCreate, KeyCreated, KeyPatch, KeyRead, KeyRotate } from './schema.ts';
+import {
+  type KeyCreate,
+  type KeyCreated,
+  type KeyPatch,
+  type KeyRead,
+  type KeyRotate,
+  toLimits,
+} from './schema.ts';
 import type { FoundKey, Key, KeyReference, KeyStore, Secret } from './store/keys.ts';
 
 /** The parts that the administration of users and that of keys need beside their stores. */
@@ -50,7 +58,7 @@ export function createKeys({
      */
     async create({ principal, author }: Caller, workspaceId: string, wanted: KeyCreate): Promise<KeyCreated> {
       await requireWorkspace(workspaceId);
-      const userEmail = (wanted.user_email ?? principal.email).toLowerCase();
+      const userEmail = toEmailKey(wanted.user_email ?? principal.email);
       refuseUnlessOperator(principal, wanted.scopes.includes('operator'));
       if (userEmail !== principal.email)
         refuseUnlessOperator(principal, await store.isOperator(workspaceId, userEmail));
@@ -145,16 +153,6 @@ function toExpiry(text: string | null | undefined, now: Date): Date | null {
   if (expiresAt === undefined || expiresAt <= now)
     throw valueError(['body', 'expires_at'], 'the expiry must be in the future', text);
   return expiresAt;
-}
-
-/** The limits that are set; unknown names are left out. */
-function toLimits(limits: KeyCreate['limits']): KeyLimits {
-  const { requests_per_minute, tokens_per_minute, budget_per_month } = limits ?? {};
-  return {
-    ...(requests_per_minute == null ? {} : { requests_per_minute }),
-    ...(tokens_per_minute == null ? {} : { tokens_per_minute }),
-    ...(budget_per_month == null ? {} : { budget_per_month }),
-  };
 }
 
 const render = (key: Key): KeyRead => ({

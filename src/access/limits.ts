@@ -51,10 +51,22 @@ export const PROVIDER_RETRY_MS = 60_000;
 /** Difference of the provider's clock that is tolerated. */
 export const SIGN_ON_CLOCK_SKEW_SECONDS = 30;
 
-/** Lengths of what a provider says of a person: the subject (OpenID Connect Core, 2), an address, and a name. */
+/** Size of each answer of the provider: its description, its keys, the tokens, and the claims of the UserInfo endpoint. */
+export const PROVIDER_ANSWER_BYTES_MAX = 1_048_576;
+
+/** Limits of a key that single sign-on makes, where `OIDC_ROLES` states none. */
+export const SIGN_ON_LIMITS = { requests_per_minute: 120, tokens_per_minute: 500_000 };
+
+/** Lengths of what a provider says of a person: the subject (OpenID Connect Core, 2), and a name. */
 export const SUBJECT_LENGTH_MAX = 255;
-export const EMAIL_LENGTH_MAX = 320;
 export const PERSON_NAME_LENGTH_MAX = 200;
+
+/** Sign-ins of one key, or of one person of a provider, in a process: at once, and in each minute after that. */
+export const SIGN_INS_AT_ONCE = 120;
+export const SIGN_INS_PER_MINUTE = 12;
+
+/** Rows of the audit log about refused sign-ins that a process writes in a minute; the next row counts the others. */
+export const REFUSED_SIGN_INS_PER_MINUTE = 60;
 
 /** Delay of the answer to the first failed sign-in; it doubles with each further one. */
 export const SIGN_IN_DELAY_MS = 50;
@@ -68,6 +80,9 @@ export const SIGN_IN_DELAYS_MAX = 32;
 
 /** Length of the name of a browser that is kept with a session. */
 export const USER_AGENT_LENGTH_MAX = 300;
+
+/** Keys of one rotation that are remembered with the newest: the first, and the latest. */
+export const PREDECESSORS_MAX = 64;
 
 /** Longest time for which a rotated key stays valid. */
 export const GRACE_SECONDS_MAX = 7 * 86_400;

@@ -1,7 +1,7 @@
 // What the administration of workspaces, users and keys takes and answers.
 
 import { type Static, Type } from '@sinclair/typebox';
-import { SCOPES } from '../core/principal.ts';
+import { type KeyLimits, SCOPES } from '../core/principal.ts';
 import { PageQuery, pageOf } from '../http/paging.ts';
 import {
   component,
@@ -72,13 +72,27 @@ export const UserPatch = component('UserPatch', 'Changes to a person.', {
 const ScopeEnum = oneOf(SCOPES);
 
 const PerMinute = Type.Integer({ minimum: 1, maximum: 2_147_483_647 });
-const KeyLimitsSchema = component('KeyLimits', 'Ceilings that the gateway enforces; absent or null: none.', {
-  requests_per_minute: optional(PerMinute, 'Requests to models in a minute.'),
-  tokens_per_minute: optional(PerMinute, 'Tokens in a minute.'),
-  budget_per_month: optional(
-    Type.Number({ exclusiveMinimum: 0, maximum: 1e12, description: 'In the currency of the prices.' }),
-  ),
-});
+export const KeyLimitsSchema = component(
+  'KeyLimits',
+  'Ceilings that the gateway enforces; absent or null: none.',
+  {
+    requests_per_minute: optional(PerMinute, 'Requests to models in a minute.'),
+    tokens_per_minute: optional(PerMinute, 'Tokens in a minute.'),
+    budget_per_month: optional(
+      Type.Number({ exclusiveMinimum: 0, maximum: 1e12, description: 'In the currency of the prices.' }),
+    ),
+  },
+);
+
+/** The limits that are set; unknown names are left out. */
+export function toLimits(limits: Static<typeof KeyLimitsSchema> | null | undefined): KeyLimits {
+  const { requests_per_minute, tokens_per_minute, budget_per_month } = limits ?? {};
+  return {
+    ...(requests_per_minute == null ? {} : { requests_per_minute }),
+    ...(tokens_per_minute == null ? {} : { tokens_per_minute }),
+    ...(budget_per_month == null ? {} : { budget_per_month }),
+  };
+}
 
 const keyFields = {
   id: described(Id, 'The identifier of the key.'),
@@ -187,7 +201,9 @@ export const AuditEntry = component('AuditEntry', 'A change, and who made it.', 
   id: text('The number of the row.'),
   created_at: moment('When the change was made.'),
   action: text('The operation that makes such a change.'),
-  actor: text('The e-mail of the person, as it was then; or `command-line`, or `service` for its jobs.'),
+  actor: text(
+    'The e-mail of the person, as it was then; or `command-line`, `service` for its jobs, or `nobody` for a refused sign-in without a known key.',
+  ),
   via: Type.Union(
     (['key', 'session', 'sign-on', 'command-line', 'service'] as const).map((via) => Type.Literal(via)),
     { description: 'How the actor was identified.' },

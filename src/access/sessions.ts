@@ -13,6 +13,7 @@ import { type Caller, refuseUnlessOperator } from './operators.ts';
 import type { PortalSessionRead } from './portal-schema.ts';
 import { readCookie, refuseOtherSite } from './session-cookie.ts';
 import type { SignInDelay } from './sign-in-delay.ts';
+import type { RefusedSignIn, SignIns } from './sign-ins.ts';
 import type { ListedSession, NewSession, PortalSession, SessionStore } from './store/sessions.ts';
 
 export type SessionsDeps = {
@@ -22,6 +23,7 @@ export type SessionsDeps = {
   sessions: Pick<CachedLookup<PortalSession>, 'get' | 'drop'>;
   authentication: Pick<Authentication, 'authenticate' | 'principalOf'>;
   delay: SignInDelay;
+  signIns: SignIns;
   wakeMover: WakeEventMover;
   clock: Clock;
 };
@@ -57,7 +59,7 @@ export type Sessions = ReturnType<typeof createSessions>;
 
 /** The portal's sessions. A session has the scopes of the key that opened it, and ends with it. */
 export function createSessions(deps: SessionsDeps) {
-  const { store, requireWorkspace, sessions, authentication, delay, wakeMover, clock } = deps;
+  const { store, requireWorkspace, sessions, authentication, delay, signIns, wakeMover, clock } = deps;
 
   /** `insert` keeps the session, and says whether there was what it opens it with. */
   const open = async (
@@ -70,31 +72,45 @@ export function createSessions(deps: SessionsDeps) {
     return opened ? value : undefined;
   };
 
+  /** Throws 401. */
+  const fail = async (refusal: RefusedSignIn, { origin }: SignIn): Promise<never> => {
+    await signIns.noteRefusal(refusal, origin);
+    await delay.afterFailure();
+    throw unauthenticated(refusal.reason);
+  };
+
   return {
-    /** Opens a session and returns the cookie's value. Throws 401 for an invalid key, and 403 as `refuseOtherSite` does. */
+    /** Opens a session and returns the cookie's value. Throws 401 for an invalid key, 429 for too many sign-ins, and 403 as `refuseOtherSite` does. */
     async open(key: string, signIn: SignIn): Promise<string> {
       refuseOtherSite(signIn.request);
+      readCookie(signIn.request);
       const principal = await authentication.authenticate(key);
+      if (principal !== undefined) signIns.count(principal.keyId);
       const value =
         principal &&
         (await open(signIn, (session, author) =>
           store.insert({ ...session, keyId: principal.keyId, provider: 'key' }, author),
         ));
       if (value !== undefined) return value;
-      await delay.afterFailure();
-      throw unauthenticated('The API key is unknown, expired or revoked');
+      return fail(
+        { via: 'key', reason: 'The API key is unknown, expired or revoked', keyHash: hashSecret(key) },
+        signIn,
+      );
     },
 
     /** Likewise, with the secret of a one-time link. Throws 401 for one that is unknown, used or too old. */
     async openByLink(secret: string, signIn: SignIn): Promise<string> {
       refuseOtherSite(signIn.request);
+      readCookie(signIn.request);
       const linkHash = hashSecret(secret);
       const value = await open(signIn, (session, author) =>
         store.insertByLink({ ...session, linkHash }, author),
       );
       if (value !== undefined) return value;
-      await delay.afterFailure();
-      throw unauthenticated('The link has been used, or is too old: sign in with a key');
+      return fail(
+        { via: 'key', reason: 'The link has been used, or is too old: sign in with a key' },
+        signIn,
+      );
     },
 
     /** Ends the session of the request's cookie, if there is one. Throws 403 as `readCookie` does. */

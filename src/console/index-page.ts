@@ -38,7 +38,7 @@ export function renderIndexPage(
 
 /** The file of the first page is loaded beside the script. Without a session the first page is the sign-in. */
 function renderFirstPage(files: readonly string[], request: Request): string {
-  const isSignedIn = /(?:^|;\s*)atrium_session=/.test(request.headers.get('cookie') ?? '');
+  const isSignedIn = /(?:^|;\s*)(?:__Host-)?atrium_session=/.test(request.headers.get('cookie') ?? '');
   const page = isSignedIn ? new URL(request.url).pathname.split('/')[2] || 'home' : 'sign-in';
   const file = files.find((name) => name.endsWith('.js') && name.slice(0, name.lastIndexOf('-')) === page);
   return file === undefined ? '' : `\n<link rel="modulepreload" href="${ASSETS_PATH}${file}">`;

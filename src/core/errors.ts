@@ -17,7 +17,12 @@ export type ErrorKind =
   | 'upstream-timeout'
   | 'unavailable';
 
-export type RefusalOptions = { cause?: unknown; retryAfterSeconds?: number | undefined };
+export type RefusalOptions = {
+  cause?: unknown;
+  retryAfterSeconds?: number | undefined;
+  /** Values of the header `Set-Cookie` of the answer. */
+  setCookies?: readonly string[];
+};
 
 /** A refusal whose `message` may be shown to the caller as it stands. */
 export class ServiceError extends Error {
@@ -25,11 +30,18 @@ export class ServiceError extends Error {
   /** Seconds after which a retry makes sense; sent as `Retry-After`. */
   readonly retryAfterSeconds: number | undefined;
 
-  constructor(kind: ErrorKind, sentence: string, { cause, retryAfterSeconds }: RefusalOptions = {}) {
+  readonly setCookies: readonly string[];
+
+  constructor(
+    kind: ErrorKind,
+    sentence: string,
+    { cause, retryAfterSeconds, setCookies = [] }: RefusalOptions = {},
+  ) {
     super(sentence, { cause });
     this.name = 'ServiceError';
     this.kind = kind;
     this.retryAfterSeconds = retryAfterSeconds;
+    this.setCookies = setCookies;
   }
 }
 

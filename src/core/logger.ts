@@ -33,6 +33,8 @@ export type AccessEntry = {
   /** Visible ASCII without quotes. */
   requestId: string;
   keyId: string | undefined;
+  /** The IP address of the client. */
+  client: string | undefined;
   /** What was called, of a route that stands for several operations; likewise. */
   called: string | undefined;
   /** Undefined without tracing. */
@@ -106,11 +108,11 @@ function createJsonLogger(level: LogLevel): ProcessLog {
   const log = createPino(level, joining);
   const now = createIsoClock();
   // Put together here: of a line for each request, pino's generality is the larger part of the cost.
-  const access: AccessLog = ({ method, route, path, status, ms, requestId, keyId, called, trace }) =>
+  const access: AccessLog = ({ method, route, path, status, ms, requestId, keyId, client, called, trace }) =>
     joining.write(
       `{"level":"info","time":"${now()}","method":"${method}","route":"${route}",` +
         `${called === undefined ? '' : `"called":"${called}",`}${UNFOUND.has(status) ? `"path":"${path()}",` : ''}"status":${status},"ms":${ms},` +
-        `"request_id":"${requestId}"${keyId === undefined ? '' : `,"key_id":"${keyId}"`}` +
+        `"request_id":"${requestId}"${keyId === undefined ? '' : `,"key_id":"${keyId}"`}${client === undefined ? '' : `,"client":"${client}"`}` +
         `${trace === undefined ? '' : `,"trace_id":"${trace.traceId}","span_id":"${trace.spanId}"`},"msg":"request"}\n`,
     );
   return Object.assign(log, {

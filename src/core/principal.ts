@@ -19,6 +19,9 @@ export type KeyLimits = {
   budget_per_month?: number;
 };
 
+/** `predecessors`: the keys that this one replaces, oldest first; what they have used counts as its own. */
+export type CountedLimits = KeyLimits & { predecessors?: readonly string[] };
+
 export const isLimited = (limits: KeyLimits): boolean =>
   limits.requests_per_minute !== undefined ||
   limits.tokens_per_minute !== undefined ||
@@ -34,7 +37,7 @@ export type Principal = {
   /** Lower-cased. */
   readonly email: string;
   readonly scopes: ReadonlySet<Scope>;
-  readonly limits: KeyLimits;
+  readonly limits: CountedLimits;
   /** How the caller was identified; absent: by a key. */
   readonly via?: 'session' | 'command-line';
 };

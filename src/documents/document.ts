@@ -1,5 +1,6 @@
 // A document, as the interface shows it and as changes of it are.
 
+import { toEmailKey } from '../core/email.ts';
 import { valueError } from '../core/errors.ts';
 
 /** The words of the interface's StatusEnum. */
@@ -84,7 +85,7 @@ export const createRender = (bucket: string) => (document: ShownDocument) => ({
 
 /** The e-mails that `access` makes curators, as permission checks compare them. */
 export const curatorsOf = (access: Access | null | undefined): string[] => [
-  ...new Set((access?.curators ?? []).map((email) => email.trim().toLowerCase())),
+  ...new Set((access?.curators ?? []).map((email) => toEmailKey(email.trim()))),
 ];
 
 /** URLs can't hold `.` or `..` as a segment, so no request could name such a document: 422. */

@@ -72,7 +72,7 @@ export function createSharing(deps: {
       ({ allowance }) => allowance.hasBudget && nowMs - allowance.recoveredAtMs >= ALLOWANCE_RECOVER_MS,
     );
     if (due.length === 0) return;
-    await store.recover(due.map(({ told }) => told.keyId));
+    await store.recover(due.map(({ told, allowance }) => ({ keyId: told.keyId, of: [...allowance.keyIds] })));
     for (const { allowance } of due) allowance.recoveredAtMs = nowMs;
   };
   const send = async (): Promise<void> => {

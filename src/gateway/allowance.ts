@@ -18,6 +18,8 @@ export type Settled = Amount & { completionTokens: number };
 export type Estimate = (recentCompletionTokens: number) => Amount;
 
 export type Allowance = {
+  /** The keys that are counted here. */
+  keyIds: ReadonlySet<string>;
   /** Until when allowances are spoken for, by the clock of `admit`. */
   requestsAt: number;
   tokensAt: number;
@@ -48,6 +50,7 @@ export type Allowance = {
 };
 
 export const newAllowance = (): Allowance => ({
+  keyIds: new Set(),
   requestsAt: 0,
   tokensAt: 0,
   month: 0,

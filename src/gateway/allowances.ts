@@ -4,7 +4,7 @@
 
 import type { Job } from '../core/lifecycle.ts';
 import type { Logger } from '../core/logger.ts';
-import { isLimited, type KeyLimits, type RemainingLimits } from '../core/principal.ts';
+import { type CountedLimits, isLimited, type KeyLimits, type RemainingLimits } from '../core/principal.ts';
 import {
   type Allowance,
   admit,
@@ -20,7 +20,7 @@ import { ALLOWANCE_SYNC_MS, ALLOWANCES_MAX } from './limits.ts';
 import { remainingOf, UNTOUCHED } from './remaining.ts';
 import type { AllowanceStore } from './store/allowances.ts';
 
-export type Limited = { keyId: string; limits: KeyLimits };
+export type Limited = { keyId: string; limits: CountedLimits };
 
 /** The reservation of a running request. It must be settled once, however the request ends; later calls do nothing. */
 export type Reservation = {
@@ -63,12 +63,16 @@ export function createAllowances(deps: {
   const sharing = createSharing({ store, log, now, allowances });
   let timer: ReturnType<typeof setInterval> | undefined;
 
+  /** A key and those that it replaces have one allowance, that of the first. */
   const find = ({ keyId, limits }: Limited, nowMs: number): Allowance => {
-    const allowance = allowances.get(keyId) ?? newAllowance();
+    const { predecessors: [name = keyId, ...others] = [] } = limits;
+    const allowance = allowances.get(name) ?? newAllowance();
     allowance.askedAtMs = nowMs;
     allowance.hasBudget = limits.budget_per_month !== undefined;
-    if (!allowances.has(keyId)) {
-      allowances.set(keyId, allowance);
+    if (!allowance.keyIds.has(keyId))
+      allowance.keyIds = new Set([...allowance.keyIds, name, ...others, keyId]);
+    if (!allowances.has(name)) {
+      allowances.set(name, allowance);
       if (allowances.size > allowancesMax) forgetIdle(nowMs);
     }
     return allowance;

@@ -65,6 +65,7 @@ export const internalError = ({ errorShape }: Operation, headers: Record<string,
 function renderRefusal(refusal: ServiceError, { errorShape, credential }: Operation): Response {
   const body = errorShape === undefined ? { detail: refusal.message } : toOpenAiError(refusal);
   const response = Response.json(body, { status: STATUS[refusal.kind] });
+  for (const value of refusal.setCookies) response.headers.append('set-cookie', value);
   if (refusal instanceof OpenAiRefusal) {
     for (const [name, value] of Object.entries(refusal.details.headers ?? {}))
       response.headers.set(name, value);

@@ -2,14 +2,12 @@
 
 import { FormatRegistry } from '@sinclair/typebox';
 import { parseDateTime } from '../core/date-time.ts';
+import { isEmail } from '../core/email.ts';
 import type { ValidationEntry } from '../core/errors.ts';
 import { isUuid } from '../core/ids.ts';
 
 type Mistake = Pick<ValidationEntry, 'type' | 'msg'> & { ctx: Record<string, unknown> };
 type Format = { holds(text: string): boolean; mistake(text: string): Mistake };
-
-/** One `@` with something on both sides and no blanks; whether the address exists is not checked. */
-const isEmail = (text: string): boolean => text.length <= 320 && /^[^\s@]+@[^\s@]+$/u.test(text);
 
 const FORMATS: Record<string, Format> = {
   uuid: {

@@ -5,6 +5,7 @@ import type { ServiceError } from '../core/errors.ts';
 import type { OnInterrupt } from '../core/interruption.ts';
 import type { AccessLog, Logger } from '../core/logger.ts';
 import type { Admission } from './admission/admission.ts';
+import { createClientFinder, type FindClient } from './client.ts';
 import type { Cors } from './cors.ts';
 import type { Authenticators } from './credentials.ts';
 import { createInnerCalls } from './inner-calls.ts';
@@ -20,6 +21,8 @@ export type HttpDeps = {
   /** Undefined: every request is begun at once. */
   admission?: Admission;
   cors: Cors;
+  /** Absent: no proxy is believed. */
+  findClient?: FindClient;
   log: Logger;
   access: AccessLog;
   /** Converts a failure of a backing service into the refusal that the caller may see. */
@@ -37,6 +40,7 @@ export function createHttp({
   authenticators,
   admission,
   cors,
+  findClient = createClientFinder([]),
   log,
   access,
   explainFailure,
@@ -44,7 +48,7 @@ export function createHttp({
 }: HttpDeps) {
   const table = createRouteTable(cors);
   const requestMetrics = createRequestMetrics();
-  const running = createRunning({ cors, access, requestMetrics, table, onInterrupt });
+  const running = createRunning({ cors, findClient, access, requestMetrics, table, onInterrupt });
   const { isRefusing } = running;
   let app: AnyElysia | undefined;
   /** Answers a request from inside. */

@@ -7,6 +7,7 @@ import type { Logger } from '../core/logger.ts';
 import { unsampledFields } from '../core/tracing.ts';
 import type { Admission } from './admission/admission.ts';
 import type { Work } from './admission/work.ts';
+import { explainHosts } from './client.ts';
 import { type Authenticators, authorize, identify } from './credentials.ts';
 import { renderFailure, ShuttingDown } from './failures.ts';
 import type { RouteTable } from './route-table.ts';
@@ -59,6 +60,8 @@ export function createHttpPlugin({
       // The body stays in the request until its schema asks for it.
       .onParse({ as: 'global' }, ({ request }) => request)
       .derive({ as: 'global' }, ({ request, route }) => {
+        const hosts = explainHosts(request);
+        if (hosts !== undefined) throw hosts;
         const state = stateOf(request);
         const { operation, parse } = table.of(request, route);
         state.operation = operation;
@@ -97,7 +100,9 @@ export function createHttpPlugin({
       .onError({ as: 'global' }, ({ error, request, code }) => {
         const state = stateOf(request);
         if (code === 'NOT_FOUND' && state.operation === undefined) {
-          const found = isRefusing() ? new ShuttingDown() : table.answerUnmatched(request);
+          const found = isRefusing()
+            ? new ShuttingDown()
+            : (explainHosts(request) ?? table.answerUnmatched(request));
           if (found instanceof Response) return found;
           error = found;
         }

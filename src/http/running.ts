@@ -6,6 +6,7 @@ import type { AccessLog } from '../core/logger.ts';
 import { Ring } from '../core/ring.ts';
 import { inTrace } from '../core/tracing.ts';
 import { bodyMemory } from './body.ts';
+import type { FindClient } from './client.ts';
 import type { Cors } from './cors.ts';
 import { internalError, shuttingDown } from './failures.ts';
 import { UNREAD_TIMEOUT_SECONDS } from './limits.ts';
@@ -17,6 +18,7 @@ import { beginState, isRequestId, type RequestState, withUrl } from './state.ts'
 
 export type RunningDeps = {
   cors: Cors;
+  findClient: FindClient;
   access: AccessLog;
   requestMetrics: RequestMetrics;
   table: RouteTable;
@@ -27,7 +29,7 @@ export type RunningDeps = {
 type Server = Bun.Server<undefined>;
 type Fetch = (request: Request) => Response | Promise<Response>;
 
-export function createRunning({ cors, access, requestMetrics, table, onInterrupt }: RunningDeps) {
+export function createRunning({ cors, findClient, access, requestMetrics, table, onInterrupt }: RunningDeps) {
   let refusing = false;
   /** Ends each request in progress with a 503. */
   const running = new Ring<() => void>();
@@ -55,6 +57,7 @@ export function createRunning({ cors, access, requestMetrics, table, onInterrupt
       ms: Math.round(durationMs * 1000) / 1000,
       requestId: state.requestId,
       keyId: state.caller?.keyId || undefined,
+      client: state.address ?? undefined,
       called: state.called,
       trace: state.trace,
     });
@@ -68,7 +71,7 @@ export function createRunning({ cors, access, requestMetrics, table, onInterrupt
       (fetch: Fetch) =>
       (request: Request, server?: Server): Promise<Response> =>
         new Promise((resolve) => {
-          const state = beginState(request, server);
+          const state = beginState(request, server, findClient(request, server));
           const operationOf = () => state.operation ?? table.unmatched;
           const end = (answer: () => Response): void => {
             state.leave();

@@ -5,6 +5,7 @@ import type { Principal } from '../core/principal.ts';
 import type { TraceContext } from '../core/trace-context.ts';
 import type { Door } from './admission/admission.ts';
 import type { Permit } from './admission/fair-semaphore.ts';
+import { keepScheme } from './client.ts';
 import type { Parameters } from './request.ts';
 import type { Operation } from './routes.ts';
 
@@ -21,9 +22,14 @@ export function stateOf(request: Request): RequestState {
   return state;
 }
 
-/** The state of a request that has arrived at the server. */
-export function beginState(request: Request, server: Server | undefined): RequestState {
+/** The state of a request that has arrived at the server. `address`: that of its client. */
+export function beginState(
+  request: Request,
+  server: Server | undefined,
+  address: string | null,
+): RequestState {
   const state = new RequestState(request, server);
+  state.address = address;
   state.takesPermit = true;
   states.set(request, state);
   return state;
@@ -33,6 +39,7 @@ export function beginState(request: Request, server: Server | undefined): Reques
 export function withUrl(request: Request, url: string): Request {
   const changed = new Request(url, request);
   states.set(changed, stateOf(request));
+  keepScheme(request, changed);
   return changed;
 }
 
@@ -69,6 +76,8 @@ export class RequestState {
   /** What the request has failed by. */
   failure: unknown;
   takesPermit = false;
+  /** The IP address of the client. */
+  address: string | null;
   /** For a route that stands for several operations: the name of the one that was called. Its handler sets it for the log. Visible ASCII without quotes. */
   called: string | undefined;
   /** Undefined without tracing. */
@@ -82,15 +91,12 @@ export class RequestState {
   /** Undefined before the request is admitted, and after a stream has taken the permit over. */
   private permit: Permit | undefined;
 
-  /** The request that has caused this one. */
-  private readonly outer: RequestState | undefined;
-
   constructor(request: Request, server: Server | undefined, outer?: RequestState) {
     this.request = request;
     this.server = server;
-    this.outer = outer;
     this.requestId = outer?.requestId ?? requestIdOf(request);
     this.trace = outer?.trace;
+    this.address = outer?.address ?? null;
   }
 
   /** The caller; throws where the route asks for no key. */
@@ -102,7 +108,7 @@ export class RequestState {
   /** Its address is null except of operations that are audited, or keep it. */
   get origin(): RequestOrigin {
     const keepsAddress = this.operation?.audits !== undefined || this.operation?.keepsAddress;
-    return { address: keepsAddress ? this.address() : null, requestId: this.requestId };
+    return { address: keepsAddress ? this.address : null, requestId: this.requestId };
   }
 
   /** The caller as the audit log names it. */
@@ -118,7 +124,7 @@ export class RequestState {
   /** Takes a permit, after waiting for it where none is free. Throws and rejects as `Door.enter`. */
   async enter(door: Door): Promise<void> {
     this.door = door;
-    this.permit = await door.enter(this.caller ?? NOBODY);
+    this.permit = await door.enter(this.caller ?? { workspaceId: '', keyId: this.address ?? '' });
   }
 
   leave(): void {
@@ -140,16 +146,7 @@ export class RequestState {
     else signal.addEventListener('abort', release, { once: true });
     return release;
   }
-
-  /** The IP address at the other end of the connection: that of the last proxy, where there is one. */
-  private address(): string | null {
-    if (this.outer !== undefined) return this.outer.address();
-    const address = this.server?.requestIP(this.request)?.address;
-    return address?.replace(/^::ffff:(?=[\d.]+$)/, '') ?? null;
-  }
 }
-
-const NOBODY = { workspaceId: '', keyId: '' };
 
 const REQUEST_ID = /^[\w.:/+=-]{1,128}$/;
 

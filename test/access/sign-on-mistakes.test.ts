@@ -59,7 +59,7 @@ const answerWith =
   (request, response) => {
     const answers: Record<string, object> = {
       '/token': { access_token: 'opaque', token_type: 'Bearer', id_token: token },
-      '/me': { sub: 'forged', email: 'forged@example.com', groups: ['writers'] },
+      '/me': { sub: 'forged', email: 'forged@example.com', email_verified: true, groups: ['writers'] },
     };
     const answer = answers[request.url ?? ''];
     if (answer === undefined) return false;
@@ -143,6 +143,7 @@ test('a service starts while its provider is down, and people sign in once it is
     ...settings,
     OIDC_ISSUER: late.issuer,
     PUBLIC_URL: 'https://portal.example',
+    TRUSTED_PROXIES: '127.0.0.1',
   };
   await using other = await startService({ environment });
   const visitor = createVisitor();

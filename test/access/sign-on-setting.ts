@@ -10,6 +10,12 @@ import { BOOTSTRAP_KEY, startService, WORKSPACE } from '../support/service.ts';
 const ROLES = [
   { group: 'administrators', workspace: WORKSPACE, scopes: ['admin', 'chat'] },
   { group: 'writers', workspace: WORKSPACE, scopes: ['documents:write', 'chat'] },
+  {
+    group: 'limited',
+    workspace: WORKSPACE,
+    scopes: ['chat'],
+    limits: { requests_per_minute: 5, budget_per_month: 2.5 },
+  },
   { claim: 'realm_access.roles', value: 'research', workspace: 'research', scopes: ['chat'] },
   { group: 'elsewhere', workspace: 'no-such-workspace', scopes: ['chat'] },
 ];

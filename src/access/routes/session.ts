@@ -18,7 +18,7 @@ export function sessionRoutes(sessions: Sessions): Route[] {
       {
         ...SESSION,
         id: 'access.open-session',
-        audits: ['access.open-session'],
+        audits: ['access.open-session', 'access.refuse-sign-in'],
         events: ['auth.user.login'],
         method: 'POST',
         summary: 'Sign in to the portal with a key',
@@ -40,7 +40,7 @@ export function sessionRoutes(sessions: Sessions): Route[] {
       {
         ...SESSION,
         id: 'access.open-session-by-link',
-        audits: ['access.open-session'],
+        audits: ['access.open-session', 'access.refuse-sign-in'],
         events: ['auth.user.login'],
         method: 'POST',
         path: '/admin/api/session/link',

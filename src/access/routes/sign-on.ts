@@ -53,6 +53,7 @@ export function signOnRoutes(signOn: SignOn | undefined): Route[] {
         path: '/admin/sign-on/callback',
         audits: [
           'access.open-session',
+          'access.refuse-sign-in',
           'access.create-user',
           'access.update-user',
           'access.create-key',

@@ -1,3 +1,4 @@
+import { toEmailKey } from '../../core/email.ts';
 import { conflict, notFound } from '../../core/errors.ts';
 import { isUuid, newId } from '../../core/ids.ts';
 import { type Route, route } from '../../http/operation.ts';
@@ -74,7 +75,7 @@ export function userRoutes({
       },
       async ({ author, path, body: { email, name = null } }) => {
         await requireWorkspace(path.workspace_id);
-        const user = { id: newId(), email: email.toLowerCase(), name, createdAt: clock.now() };
+        const user = { id: newId(), email: toEmailKey(email), name, createdAt: clock.now() };
         const made = await store.insert(path.workspace_id, user, author);
         if (made === undefined) throw emailTaken();
         wakeMover();
@@ -98,7 +99,7 @@ export function userRoutes({
       },
       async ({ principal, author, path, body: { email, name } }) => {
         const changes = {
-          ...(email === undefined ? {} : { email: email.toLowerCase() }),
+          ...(email === undefined ? {} : { email: toEmailKey(email) }),
           ...(name === undefined ? {} : { name }),
         };
         const spareOperators = !isOperator(principal);

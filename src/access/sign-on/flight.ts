@@ -3,7 +3,7 @@
 
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { FLIGHT_SECONDS } from '../limits.ts';
-import { cookieReader, secureAttribute } from '../session-cookie.ts';
+import { createCookie } from '../session-cookie.ts';
 
 export type Flight = {
   state: string;
@@ -14,24 +14,22 @@ export type Flight = {
   workspace: string | undefined;
 };
 
-const NAME = 'atrium_sign_on';
 const SECRET_BYTES = 32;
 const NONCE_BYTES = 16;
 
 /** `Lax`, because the browser comes back from another site, and would not send a `Strict` cookie then. */
-const ATTRIBUTES = 'HttpOnly; SameSite=Lax; Path=/admin/sign-on';
+const COOKIE = createCookie({ name: 'atrium_sign_on', path: '/admin/sign-on', sameSite: 'Lax' });
 
-export const readFlightSecret = cookieReader(NAME);
+export const readFlightSecret = COOKIE.read;
 
 /** The secret of the browser's cookie; a new one where it has none. Several windows may sign in with one secret. */
 export const flightSecretOf = (request: Request): string =>
   readFlightSecret(request) ?? randomBytes(SECRET_BYTES).toString('base64url');
 
 export const renderFlightCookie = (request: Request, secret: string): string =>
-  `${NAME}=${secret}; ${ATTRIBUTES}; Max-Age=${FLIGHT_SECONDS}${secureAttribute(request)}`;
+  COOKIE.render(request, secret, FLIGHT_SECONDS);
 
-export const renderFlightCookieRemoval = (request: Request): string =>
-  `${NAME}=; ${ATTRIBUTES}; Max-Age=0${secureAttribute(request)}`;
+export const renderFlightCookieRemoval = COOKIE.renderRemoval;
 
 /** A new sign-in. The state says when it began and for which workspace, and proves both with the secret. */
 export function beginFlight(secret: string, now: Date, workspace = ''): Flight {

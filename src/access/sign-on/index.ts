@@ -7,11 +7,13 @@ import type { WakeEventMover } from '../../core/event.ts';
 import { newId } from '../../core/ids.ts';
 import type { Logger } from '../../core/logger.ts';
 import { createSemaphore } from '../../core/semaphore.ts';
+import { isHttps } from '../../http/client.ts';
 import { splitTarget } from '../../http/request.ts';
 import { createKeyText, hashSecret, shownPrefix } from '../key-text.ts';
 import { SIGN_ONS_MAX } from '../limits.ts';
-import { isHttps, renderCookie } from '../session-cookie.ts';
+import { renderCookie } from '../session-cookie.ts';
 import { createSession } from '../sessions.ts';
+import type { SignIns } from '../sign-ins.ts';
 import type { SignOnStore } from '../store/sign-on.ts';
 import {
   beginFlight,
@@ -31,6 +33,7 @@ import type { SignOnSettings } from './settings.ts';
 export type SignOnDeps = {
   settings: SignOnSettings;
   store: SignOnStore;
+  signIns: SignIns;
   /** Drops the cached principals of the keys with these hashes. */
   forget(keyHashes: readonly string[]): void;
   wakeMover: WakeEventMover;
@@ -46,7 +49,7 @@ type Asked = { request: Request; requestId: string };
 export type SignOn = ReturnType<typeof createSignOn>;
 
 /** Each function answers a page for people, also where it fails; it throws 400 for a request without a Host. */
-export function createSignOn({ settings, store, forget, wakeMover, clock, log }: SignOnDeps) {
+export function createSignOn({ settings, store, signIns, forget, wakeMover, clock, log }: SignOnDeps) {
   const provider = createProvider(settings);
   const places = createSemaphore({
     runningMax: SIGN_ONS_MAX,
@@ -66,7 +69,10 @@ export function createSignOn({ settings, store, forget, wakeMover, clock, log }:
     else log.warn(line, 'a single sign-on has failed');
     const [status, sentence] = PROBLEMS[problem];
     const headers: Record<string, string> = status === 503 ? { 'retry-after': '60' } : {};
-    return renderReturnPage({ status, to: `${PORTAL}/sign-in?problem=${problem}`, sentence }, headers);
+    const page = renderReturnPage({ status, to: `${PORTAL}/sign-in?problem=${problem}`, sentence }, headers);
+    if (error instanceof ServiceError)
+      for (const value of error.setCookies) page.headers.append('set-cookie', value);
+    return page;
   };
 
   /** Opens a session for the person that the provider has identified, and returns the cookie's value. */
@@ -77,7 +83,8 @@ export function createSignOn({ settings, store, forget, wakeMover, clock, log }:
     const flight = secret === undefined ? undefined : findFlight(secret, state, clock.now());
     if (flight === undefined) throw new SignOnProblem('expired');
     const claims = await provider.exchange(new URL(`${CALLBACK_PATH}?${search}`, originOf(request)), flight);
-    const person = toPerson(settings.issuer, claims);
+    const person = toPerson(settings, claims);
+    signIns.count(`${person.issuer} ${person.subject}`);
     const grants = grantsOf(settings.roles, claims);
     // The requested workspace comes first; the sort is stable.
     grants.sort(
@@ -131,6 +138,7 @@ export function createSignOn({ settings, store, forget, wakeMover, clock, log }:
         answer.headers.append('set-cookie', renderFlightCookieRemoval(request));
         return answer;
       } catch (error) {
+        await signIns.noteRefusal({ via: 'sign-on', reason: toProblem(error) }, origin);
         return fail(error, asked);
       }
     },

@@ -1,5 +1,6 @@
+import { isEmail, toEmailKey } from '../../core/email.ts';
 import { isStorableText } from '../../core/json.ts';
-import { EMAIL_LENGTH_MAX, PERSON_NAME_LENGTH_MAX, SUBJECT_LENGTH_MAX } from '../limits.ts';
+import { PERSON_NAME_LENGTH_MAX, SUBJECT_LENGTH_MAX } from '../limits.ts';
 import { SignOnProblem } from './problems.ts';
 import type { Claims } from './roles.ts';
 
@@ -7,24 +8,27 @@ import type { Claims } from './roles.ts';
 export type Person = {
   issuer: string;
   subject: string;
-  /** In lower case. */
+  /** Verified; as `toEmailKey` makes it. */
   email: string;
   name: string | null;
 };
 
 /**
- * The person of these claims. Throws SignOnProblem where there is no e-mail address, or one that the provider says it has
- * not verified. Providers that verify every address leave `email_verified` out.
+ * The person of these claims. Throws SignOnProblem where there is no e-mail address, or where the provider does not say that
+ * it has verified it. `emailTrusted`: it verifies every address, without saying so.
  */
-export function toPerson(issuer: string, claims: Claims): Person {
+export function toPerson(
+  { issuer, emailTrusted }: { issuer: string; emailTrusted: boolean },
+  claims: Claims,
+): Person {
   const { sub, email, email_verified: verified, name } = claims;
   if (!isText(sub) || sub.length > SUBJECT_LENGTH_MAX) throw new SignOnProblem('untrusted');
-  const isAddress = isText(email) && email.length <= EMAIL_LENGTH_MAX && /^[^\s@]+@[^\s@]+$/u.test(email);
-  if (!isAddress || verified === false || verified === 'false') throw new SignOnProblem('no-email');
+  const isVerified = verified === true || verified === 'true' || (emailTrusted && verified === undefined);
+  if (!isText(email) || !isEmail(email) || !isVerified) throw new SignOnProblem('no-email');
   return {
     issuer,
     subject: sub,
-    email: email.toLowerCase(),
+    email: toEmailKey(email),
     name: isText(name) ? name.slice(0, PERSON_NAME_LENGTH_MAX).toWellFormed() : null,
   };
 }

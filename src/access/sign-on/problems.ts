@@ -35,7 +35,7 @@ export class SignOnProblem extends Error {
 /** The problem behind an error of the exchange with the provider. */
 export function toProblem(error: unknown): ProblemName {
   if (error instanceof SignOnProblem) return error.problem;
-  if (error instanceof ServiceError) return 'unavailable';
+  if (error instanceof ServiceError) return error.kind === 'unauthenticated' ? 'expired' : 'unavailable';
   const { error: code, status } = membersOf(error);
   if (code !== undefined) return CODES.get(code) ?? (Number(status) >= 500 ? 'unavailable' : 'refused');
   return isNetworkFailure(error) ? 'unavailable' : 'untrusted';

@@ -2,6 +2,7 @@
 
 import type { ClientAuth, Configuration } from 'openid-client';
 import {
+  PROVIDER_ANSWER_BYTES_MAX,
   PROVIDER_RETRY_MS,
   PROVIDER_TIMEOUT_SECONDS,
   PROVIDER_TTL_MS,
@@ -72,7 +73,7 @@ export function createProvider(settings: SignOnSettings, now = () => performance
       const claims = tokens.claims();
       if (claims === undefined) throw new Error('the provider has sent no ID token');
       if (configuration.serverMetadata().userinfo_endpoint === undefined) return claims;
-      return { ...(await library.fetchUserInfo(configuration, tokens.access_token, claims.sub)), ...claims };
+      return mergeClaims(await library.fetchUserInfo(configuration, tokens.access_token, claims.sub), claims);
     },
 
     /** Where the browser ends its session at the provider; undefined where the provider offers no such page. */
@@ -92,6 +93,7 @@ export function createProvider(settings: SignOnSettings, now = () => performance
     const found = await library.discovery(new URL(issuer), clientId, undefined, library.None(), {
       execute: insecure,
       timeout: PROVIDER_TIMEOUT_SECONDS,
+      [library.customFetch]: fetchBounded,
     });
     const metadata = found.serverMetadata();
     const configuration = new library.Configuration(
@@ -101,10 +103,33 @@ export function createProvider(settings: SignOnSettings, now = () => performance
       authenticationOf(library, wanted, metadata.token_endpoint_auth_methods_supported),
     );
     configuration.timeout = PROVIDER_TIMEOUT_SECONDS;
+    configuration[library.customFetch] = fetchBounded;
     for (const allow of insecure) allow(configuration);
     library.enableNonRepudiationChecks(configuration);
     return { library, configuration };
   }
+}
+
+/** The claims of the ID token come first. `email_verified` is a statement about the address that stands beside it, about no other. */
+function mergeClaims({ email, email_verified: verified, ...profile }: Claims, token: Claims): Claims {
+  const isOfSameAddress = token['email'] === undefined || token['email'] === email;
+  return { ...profile, ...(isOfSameAddress ? { email, email_verified: verified } : {}), ...token };
+}
+
+/** Rejects for an answer that is larger than any that a sign-in needs, before it is in memory. */
+async function fetchBounded(url: string, options: object): Promise<Response> {
+  const response = await fetch(url, options);
+  if (response.body === null) return response;
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
+    size += chunk.length;
+    if (size > PROVIDER_ANSWER_BYTES_MAX)
+      throw new Error(`the provider has answered more than ${PROVIDER_ANSWER_BYTES_MAX} bytes`);
+    chunks.push(chunk);
+  }
+  const { status, headers } = response;
+  return new Response(size === 0 ? null : Buffer.concat(chunks), { status, headers });
 }
 
 /** `client_secret_basic` is what providers accept unless they say otherwise (OpenID Connect Core, 9). */

@@ -1,5 +1,6 @@
 import { isLoopback } from '../../core/origin.ts';
 import {
+  choice,
   createSettingsMistakes,
   JSON_TEXT,
   type Kind,
@@ -22,6 +23,8 @@ export type SignOnSettings = {
   /** The scopes that are asked for, separated by blanks. */
   scopes: string;
   roles: readonly Role[];
+  /** The provider verifies every e-mail address, also where it does not say `email_verified`. */
+  emailTrusted: boolean;
   /** Lifetime of a session. */
   sessionSeconds: number;
   /** The origin by which browsers reach the service; undefined: the one of each request. */
@@ -55,7 +58,7 @@ export const SIGN_ON_SETTINGS = {
   OIDC_ROLES: {
     kind: JSON_TEXT,
     otherwise: 'none',
-    meaning: 'JSON table from claims or groups to workspaces and scopes',
+    meaning: 'JSON table from claims or groups to workspaces, scopes and limits',
   },
   OIDC_NAME: {
     kind: TEXT,
@@ -69,6 +72,11 @@ export const SIGN_ON_SETTINGS = {
     ),
     default: 'openid email profile',
     meaning: 'scopes that the sign-in asks for, openid among them',
+  },
+  OIDC_EMAIL_TRUSTED: {
+    kind: choice(['true', 'false']),
+    default: 'false',
+    meaning: 'whether the provider verifies e-mail addresses although it does not say `email_verified`',
   },
   OIDC_SESSION_SECONDS: {
     kind: duration('seconds', 60, 2_592_000),
@@ -84,6 +92,7 @@ type Given = {
   OIDC_ROLES: string | undefined;
   OIDC_NAME: string | undefined;
   OIDC_SCOPES: string;
+  OIDC_EMAIL_TRUSTED: 'true' | 'false';
   OIDC_SESSION_SECONDS: number;
   PUBLIC_URL: string | undefined;
 };
@@ -111,6 +120,7 @@ export function toSignOnSettings(given: Given): SignOnSettings | undefined {
     name: given.OIDC_NAME ?? new URL(issuer).host,
     scopes: given.OIDC_SCOPES,
     roles,
+    emailTrusted: given.OIDC_EMAIL_TRUSTED === 'true',
     sessionSeconds: given.OIDC_SESSION_SECONDS,
     publicUrl: given.PUBLIC_URL,
   };

@@ -3,6 +3,7 @@ import type { KeyLimits, Scope } from '../../core/principal.ts';
 import type { PageRequest } from '../../http/paging.ts';
 import type { Fragment, Transaction } from '../../infra/postgres/client.ts';
 import { auditKey, auditUser, KEY_STATE } from './audit-entries.ts';
+import { holdsOperatorKey, lineage } from './key-parts.ts';
 
 export type Key = {
   id: string;
@@ -45,6 +46,8 @@ export type LiveKey = {
   email: string;
   scopes: string[];
   limits: KeyLimits;
+  /** The keys that it replaces, oldest first. */
+  predecessors: string[];
   expiresAt: Date | null;
   lastUsedAt: Date | null;
 };
@@ -53,11 +56,6 @@ export type LiveKey = {
 export type KeyDescription = { id: string; name: string; prefix: string; userEmail: string | null };
 
 export type KeyReference = { workspaceId: string; keyId: string };
-
-/** In a statement on `users`: whether the user is an operator. */
-export const holdsOperatorKey = (sql: Transaction) => sql`EXISTS (
-  SELECT FROM keys AS held
-  WHERE held.user_id = users.id AND held.revoked_at IS NULL AND 'operator' = ANY (held.scopes))`;
 
 export type KeyStore = ReturnType<typeof createKeyStore>;
 
@@ -83,7 +81,7 @@ export function createKeyStore(sql: Transaction) {
   return {
     async findLive(hash: string): Promise<LiveKey | undefined> {
       const [row] = await sql<LiveKey[]>`
-        SELECT keys.id AS "keyId", keys.workspace_id AS "workspaceId", user_id AS "userId", email, scopes, limits,
+        SELECT keys.id AS "keyId", keys.workspace_id AS "workspaceId", user_id AS "userId", email, scopes, limits, predecessors,
           expires_at AS "expiresAt", last_used_at AS "lastUsedAt"
         FROM keys JOIN users ON users.id = user_id
         WHERE hash = decode(${hash}, 'hex') AND revoked_at IS NULL AND NOT disabled`;
@@ -182,9 +180,9 @@ export function createKeyStore(sql: Transaction) {
             ${audit(sql`was`, ended)}
         ), made AS (
           INSERT INTO keys
-            (id, workspace_id, user_id, name, prefix, hash, scopes, limits, disabled, expires_at, created_at)
+            (id, workspace_id, user_id, name, prefix, hash, scopes, limits, disabled, predecessors, expires_at, created_at)
           SELECT ${secret.id}::uuid, workspace_id, user_id, name, ${secret.prefix}, decode(${secret.hash}, 'hex'),
-            scopes, limits, disabled, ${secret.expiresAt}::timestamptz, ${secret.createdAt}::timestamptz
+            scopes, limits, disabled, ${lineage(sql)}, ${secret.expiresAt}::timestamptz, ${secret.createdAt}::timestamptz
           FROM old RETURNING *
         )
         SELECT ${columns}, (SELECT encode(hash, 'hex') FROM old) AS "oldHash",

@@ -87,6 +87,26 @@ export function createSessionStore(sql: Transaction) {
       return rows.length > 0;
     },
 
+    /** Writes a row about a refused sign-in: of the workspace of the key with this hash, revoked or not, else of the service. */
+    async noteRefusal(
+      { keyHash, state }: { keyHash: string; state: { reason: string; omitted?: number } },
+      author: Author,
+    ): Promise<void> {
+      const row = audited(sql, author, {
+        action: 'access.refuse-sign-in',
+        workspace: sql`coalesce(known.workspace_id, '')`,
+        kind: 'session',
+        id: sql`known.key_id`,
+        after: sql`${sql.json(state)}::jsonb`,
+        by: sql`jsonb_strip_nulls(jsonb_build_object('actor', email, 'userId', user_id, 'keyId', known.key_id))`,
+      });
+      await sql`
+        WITH known AS (
+          SELECT keys.id AS key_id, keys.workspace_id, user_id, email FROM keys LEFT JOIN users ON users.id = user_id
+          WHERE hash = decode(${keyHash}, 'hex'))
+        SELECT ${row} FROM (SELECT) AS one LEFT JOIN known ON true`;
+    },
+
     /** The session, ended or not, with the hash of the key that opened it. */
     async find(hash: string): Promise<PortalSession | undefined> {
       const [row] = await sql<PortalSession[]>`

@@ -1,14 +1,18 @@
 import type { Author } from '../../core/author.ts';
-import type { Scope } from '../../core/principal.ts';
-import type { Sql, Transaction } from '../../infra/postgres/client.ts';
+import type { KeyLimits, Scope } from '../../core/principal.ts';
+import type { Fragment, Sql, Transaction } from '../../infra/postgres/client.ts';
 import { auditKey, auditUser, KEY_STATE, USER_STATE } from './audit-entries.ts';
+import { holdsKeyWith, lineage } from './key-parts.ts';
 import { createSessionStore, type NewSession } from './sessions.ts';
+
+/** A workspace that the claims open, with the rights and limits there; scopes are sorted. */
+type Grant = { workspace: string; scopes: readonly Scope[]; limits: KeyLimits };
 
 /** A sign-in at the provider: who, what the claims grant, and the session that is to begin. */
 export type SignOn = {
   person: { issuer: string; subject: string; email: string; name: string | null };
-  /** The workspaces that the claims open, in the order in which the person enters them; scopes are sorted. */
-  grants: readonly { workspace: string; scopes: readonly Scope[] }[];
+  /** In the order in which the person enters them. */
+  grants: readonly Grant[];
   session: NewSession;
   /** For a person, or a key, that is new. */
   ids: { userId: string; keyId: string; keyHash: string; keyPrefix: string };
@@ -53,13 +57,14 @@ async function applyGrants(tx: Transaction, { person, grants, author, session }:
     WHERE ${held} AND NOT disabled AND NOT (keys.workspace_id = ANY (${tx.array(grants.map(({ workspace }) => workspace))}::text[]))
     RETURNING encode(hash, 'hex') AS hash, ${auditKey(tx, author, { change: 'revoke', before: true })}`;
   const changed: string[] = revoked.map(({ hash }) => hash);
-  for (const { workspace, scopes } of grants) {
+  for (const { workspace, scopes, limits } of grants) {
     const granted = tx`${tx.array([...scopes])}::text[]`;
+    const limited = tx`${tx.json(limits)}::jsonb`;
     const rows = await tx<{ hash: string }[]>`
       WITH prior AS (
         SELECT keys.id AS prior_id, email, ${tx.unsafe(KEY_STATE)} AS was FROM keys, users
-        WHERE ${held} AND keys.workspace_id = ${workspace} AND scopes <> ${granted} FOR NO KEY UPDATE OF keys)
-      UPDATE keys SET scopes = ${granted} FROM prior WHERE keys.id = prior_id
+        WHERE ${held} AND keys.workspace_id = ${workspace} AND (scopes <> ${granted} OR limits <> ${limited}) FOR NO KEY UPDATE OF keys)
+      UPDATE keys SET scopes = ${granted}, limits = ${limited} FROM prior WHERE keys.id = prior_id
       RETURNING encode(hash, 'hex') AS hash, ${auditKey(tx, author, { change: 'update', before: tx`was` })}`;
     changed.push(...rows.map(({ hash }) => hash));
   }
@@ -89,8 +94,21 @@ const emit = (tx: Transaction, type: 'create' | 'update') =>
   tx`usage_tell(workspace_id, ${`auth.user.${type}`}, email, json_build_object('value', 1, 'provider', 'oidc'))`;
 
 /**
+ * Whether the user has a key with which others are administered. A claim of the provider makes nobody such a user, nor changes their
+ * address. The lock keeps the user from getting such a key before the change, because the creation of a key locks its user, too.
+ */
+async function isPrivileged(tx: Transaction, user: Fragment): Promise<boolean> {
+  await tx`SELECT FROM users WHERE ${user} FOR NO KEY UPDATE`;
+  // A separate statement, so that its snapshot has the key whose creation the lock has waited for.
+  const [found] = await tx<{ held: boolean }[]>`
+    SELECT ${holdsKeyWith(tx, ['admin', 'operator'])} AS held FROM users WHERE ${user}`;
+  return found?.held === true;
+}
+
+/**
  * The person of the workspace with this subject, whose e-mail address becomes that of the claims unless another person has it;
- * else the person with this address who has not signed in at a provider yet, and whose subject it becomes.
+ * else the person with this address who has not signed in at a provider yet, and whose subject it becomes. Neither changes a
+ * privileged user.
  */
 async function findPerson(
   tx: Transaction,
@@ -102,14 +120,17 @@ async function findPerson(
     SELECT id, email FROM users
     WHERE workspace_id = ${workspace} AND sign_on_subject = ${subject} AND sign_on_issuer = ${issuer}`;
   if (known?.email === email) return known.id;
-  const prior = (condition: ReturnType<typeof tx>) => tx`
-    WITH prior AS (
-      SELECT id AS prior_id, ${tx.unsafe(USER_STATE)} AS was FROM users
-      WHERE workspace_id = ${workspace} AND ${condition} FOR NO KEY UPDATE)`;
+  const chosen =
+    known === undefined
+      ? tx`workspace_id = ${workspace} AND email = ${email} AND sign_on_subject IS NULL`
+      : tx`id = ${known.id}`;
+  if (await isPrivileged(tx, chosen)) return known?.id;
+  const prior = tx`
+    WITH prior AS (SELECT id AS prior_id, ${tx.unsafe(USER_STATE)} AS was FROM users WHERE ${chosen})`;
   const audit = auditUser(tx, author, { change: 'update', before: tx`was` });
   if (known !== undefined) {
     await tx`
-      ${prior(tx`id = ${known.id}`)}
+      ${prior}
       UPDATE users SET email = ${email} FROM prior
       WHERE id = prior_id AND NOT EXISTS (
         SELECT FROM users AS other WHERE other.workspace_id = ${workspace} AND other.email = ${email})
@@ -117,7 +138,7 @@ async function findPerson(
     return known.id;
   }
   const [linked] = await tx<{ id: string }[]>`
-    ${prior(tx`email = ${email} AND sign_on_subject IS NULL`)}
+    ${prior}
     UPDATE users SET sign_on_subject = ${subject}, sign_on_issuer = ${issuer} FROM prior WHERE id = prior_id
     RETURNING id, ${emit(tx, 'update')}, ${audit}`;
   return linked?.id;
@@ -149,13 +170,15 @@ async function findKey(tx: Transaction, { session }: SignOn, userId: string) {
 async function createKey(
   tx: Transaction,
   { ids, session, author }: SignOn,
-  { userId, workspace, scopes }: { userId: string; workspace: string; scopes: readonly Scope[] },
+  { userId, workspace, scopes, limits }: Grant & { userId: string },
 ): Promise<string> {
   await tx`
     WITH made AS (
-      INSERT INTO keys (id, workspace_id, user_id, name, prefix, hash, scopes, sign_on, expires_at, created_at)
+      INSERT INTO keys (id, workspace_id, user_id, name, prefix, hash, scopes, limits, sign_on, predecessors, expires_at, created_at)
       VALUES (${ids.keyId}, ${workspace}, ${userId}, 'Single sign-on', ${ids.keyPrefix}, decode(${ids.keyHash}, 'hex'),
-        ${tx.array([...scopes])}::text[], true, ${session.expiresAt}, ${session.createdAt})
+        ${tx.array([...scopes])}::text[], ${tx.json(limits)}::jsonb, true,
+        coalesce((SELECT ${lineage(tx)} FROM keys WHERE user_id = ${userId} AND sign_on ORDER BY created_at DESC, id DESC LIMIT 1), '{}'),
+        ${session.expiresAt}, ${session.createdAt})
       RETURNING *)
     SELECT ${auditKey(tx, author, { change: 'create' })} FROM made AS keys
     CROSS JOIN (SELECT email FROM users WHERE id = ${userId}) AS owner`;

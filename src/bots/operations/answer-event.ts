@@ -2,6 +2,7 @@
 
 import type { BotTurn, Converse } from '../../chat/converse.ts';
 import type { Clock } from '../../core/clock.ts';
+import { toEmailKey } from '../../core/email.ts';
 import { ServiceError, ValidationFailure } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Principal } from '../../core/principal.ts';
@@ -76,7 +77,7 @@ function toTurn(bot: Bot, event: ChatappEvent, key: Key | undefined): TurnOfEven
     channelPlugin: PLUGIN,
     channelId: bot.id,
     channelSessionId: toSessionKey(event, key?.userId),
-    user: email.toLowerCase(),
+    user: toEmailKey(email),
     ...(key === undefined ? {} : { key }),
   };
 }

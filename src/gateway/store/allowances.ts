@@ -47,8 +47,8 @@ export type AllowanceStore = {
    * and the result is undefined. A reservation that is not renewed within the lease expires.
    */
   share(batch: Batch): Promise<Map<string, Shared> | undefined>;
-  /** Raises the spending of these keys in this month to that of the accounts: a process may have died unreported. */
-  recover(keyIds: readonly string[]): Promise<void>;
+  /** Raises the spending of these keys, and of those counted with them, to the month's accounts: a process may have died unreported. */
+  recover(keys: readonly { keyId: string; of: readonly string[] }[]): Promise<void>;
   /** Deletes void reservations, and the numbers of processes that have not been heard of for a month. */
   sweep(): Promise<void>;
 };
@@ -123,14 +123,17 @@ export function createAllowanceStore(sql: Sql, { now }: { now?: () => number } =
           WHERE r.key_id = told.key_id AND r.process_id <> ${processId} AND r.expires_at > ms) AS others`;
       return rows.length === 0 ? undefined : new Map(rows.map((row) => [row.keyId, toShared(row)]));
     },
-    async recover(keyIds) {
+    async recover(keys) {
+      const members = keys.flatMap(({ keyId, of }) => of.map((member) => ({ keyId, member })));
       await sql`
         WITH ${moment()}
         INSERT INTO model_allowances AS a (key_id, requests_at, tokens_at, month, spent)
-        SELECT key_id, 0, 0, month, sum(cost)::float8
-        FROM model_usage CROSS JOIN moment
-        WHERE key_id = ANY (${keyIds}::text[]) AND hour >= month_from AND hour < month_to
-        GROUP BY key_id, month HAVING sum(cost) > 0 ORDER BY key_id
+        SELECT counted.key_id, 0, 0, month, sum(cost)::float8
+        FROM unnest(${members.map(({ keyId }) => keyId)}::text[], ${members.map(({ member }) => member)}::text[])
+          AS counted (key_id, member)
+        JOIN model_usage ON model_usage.key_id = member CROSS JOIN moment
+        WHERE hour >= month_from AND hour < month_to
+        GROUP BY counted.key_id, month HAVING sum(cost) > 0 ORDER BY counted.key_id
         ON CONFLICT (key_id) DO UPDATE SET spent = excluded.spent, month = excluded.month
         WHERE a.month <> excluded.month OR a.spent < excluded.spent`;
     },

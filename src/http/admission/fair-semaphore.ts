@@ -3,7 +3,7 @@
 // request first. Once the oldest has waited for long it serves the newest first, so that during overload most answers are in time
 // (adaptive LIFO, Maurer, "Fail at Scale", ACM Queue 2015).
 
-/** Who asks. Without a credential both are empty. */
+/** Who asks. Without a credential the workspace is empty, and the address of the client stands for the key. */
 export type Asker = { readonly workspaceId: string; readonly keyId: string };
 
 /** The running requests and the queue of one key. Each of its requests holds it as its permit, and returns it with `release`. */

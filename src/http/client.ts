@@ -1,0 +1,90 @@
+// The client of a request: its address, and whether it came by https. A proxy states both in headers, which anybody can send: they
+// are believed where the connection is that of a proxy which the operator has named.
+
+import { BlockList, isIP } from 'node:net';
+import { malformed, type ServiceError } from '../core/errors.ts';
+import type { Kind } from '../core/settings-reader.ts';
+
+/** The server of a request, which knows the other end of its connection. */
+export type Connections = { requestIP(request: Request): { address: string } | null } | null | undefined;
+
+/** The address of the client; null where it has none. Notes whether the request came by https. */
+export type FindClient = (request: Request, connections: Connections) => string | null;
+
+const secured = new WeakSet<Request>();
+
+/** Whether the client has sent the request by https, here or to a trusted proxy. */
+export const isHttps = (request: Request): boolean =>
+  request.url.startsWith('https:') || secured.has(request);
+
+/** Notes of a copy of a request how the client has sent the request. */
+export function keepScheme(request: Request, copy: Request): void {
+  if (isHttps(request)) secured.add(copy);
+}
+
+/** Addresses and CIDRs, separated by commas. */
+export const PROXIES: Kind<readonly string[]> = {
+  allowed: 'comma-separated addresses or CIDRs, such as 10.0.0.0/8,::1',
+  parse: (text) => {
+    const items = text.split(',').map((item) => item.trim());
+    return items.every((item) => toSubnet(item) !== undefined) ? items : undefined;
+  },
+};
+
+export function createClientFinder(proxies: readonly string[]): FindClient {
+  if (proxies.length === 0) return peerOf;
+  const trusted = new BlockList();
+  for (const proxy of proxies) {
+    const { address, prefix, family } = toSubnet(proxy) as Subnet;
+    trusted.addSubnet(address, prefix, family);
+  }
+  const isTrusted = (address: string): boolean =>
+    trusted.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
+  return (request, connections) => {
+    const peer = peerOf(request, connections);
+    if (peer === null || !isTrusted(peer)) return peer;
+    const { headers } = request;
+    if (/^\s*https\s*(?:,|$)/i.test(headers.get('x-forwarded-proto') ?? '')) secured.add(request);
+    // Each proxy appends the address of its client: what stands before the last one that is no proxy is that client's own claim.
+    let client = peer;
+    for (const item of (headers.get('x-forwarded-for') ?? '').split(',').reverse()) {
+      const address = toAddress(item);
+      if (address === undefined) break;
+      client = address;
+      if (!isTrusted(address)) break;
+    }
+    return client;
+  };
+}
+
+const peerOf: FindClient = (request, connections) => {
+  const address = connections?.requestIP(request)?.address;
+  return address === undefined ? null : withoutMapping(address);
+};
+
+/** An IPv4 address, also where the socket is one of IPv6. */
+const withoutMapping = (address: string): string => address.replace(/^::ffff:(?=[\d.]+$)/i, '');
+
+/** The address of an item of `X-Forwarded-For`, which may have a port; undefined where it is none. */
+function toAddress(item: string): string | undefined {
+  const text = item.trim();
+  const bare = /^\[(.+)\](?::\d+)?$/.exec(text)?.[1] ?? /^([\d.]+):\d+$/.exec(text)?.[1] ?? text;
+  const address = withoutMapping(bare);
+  // Without a zone, whose text may be anything.
+  return isIP(address) === 0 || address.includes('%') ? undefined : address.toLowerCase();
+}
+
+type Subnet = { address: string; prefix: number; family: 'ipv4' | 'ipv6' };
+
+function toSubnet(text: string): Subnet | undefined {
+  const [, address = '', length] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
+  const version = isIP(address);
+  const bits = version === 6 ? 128 : 32;
+  const prefix = Number(length ?? bits);
+  if (version === 0 || prefix > bits) return undefined;
+  return { address, prefix, family: version === 6 ? 'ipv6' : 'ipv4' };
+}
+
+/** The server joins them by a comma, which no host has. A proxy may have gone by another one than this service would. */
+export const explainHosts = ({ headers }: Request): ServiceError | undefined =>
+  headers.get('host')?.includes(',') ? malformed('The request has several Host headers') : undefined;
