@@ -28,6 +28,8 @@ export type Authenticators = {
 
 const API_KEY_HEADER = 'APIKeyHeader';
 const SERVICE_KEY_HEADER = 'svc-key';
+/** Where the official clients of Anthropic and Azure send a key. */
+const COMPATIBLE_HEADERS = ['x-api-key', 'api-key'] as const;
 
 export type CredentialSpec = {
   /** OpenAPI security requirement: any one of these schemes. */
@@ -40,14 +42,14 @@ export type CredentialSpec = {
 
 export const CREDENTIALS: Record<CredentialKind, CredentialSpec> = {
   'api-key-header': {
-    schemes: [API_KEY_HEADER],
+    schemes: [API_KEY_HEADER, 'Bearer'],
     header: API_KEY_HEADER,
-    place: `in the header \`${API_KEY_HEADER}\``,
+    place: `in the header \`${API_KEY_HEADER}\` or, where that is absent, as \`Authorization: Bearer …\``,
   },
   'svc-key': {
-    schemes: ['ServiceKey'],
+    schemes: ['ServiceKey', 'Bearer'],
     header: SERVICE_KEY_HEADER,
-    place: `in the header \`${SERVICE_KEY_HEADER}\``,
+    place: `in the header \`${SERVICE_KEY_HEADER}\` or, where that is absent, as \`Authorization: Bearer …\``,
   },
   administration: {
     schemes: [API_KEY_HEADER, 'Bearer', 'PortalCookie'],
@@ -63,8 +65,8 @@ export const CREDENTIALS: Record<CredentialKind, CredentialSpec> = {
     place: `in the query parameter \`authorization\`, as \`Authorization: Bearer …\` or in the header \`${API_KEY_HEADER}\``,
   },
   models: {
-    schemes: ['Bearer', API_KEY_HEADER],
-    place: `as \`Authorization: Bearer …\` or in the header \`${API_KEY_HEADER}\`; a service that is tried out on its own machine may ask for none`,
+    schemes: ['Bearer', API_KEY_HEADER, 'XApiKey', 'ApiKey'],
+    place: `as \`Authorization: Bearer …\` or in the header \`${API_KEY_HEADER}\`, \`x-api-key\` or \`api-key\`; a service that is tried out on its own machine may ask for none`,
   },
   'key-or-token': {
     schemes: ['Bearer'],
@@ -78,9 +80,16 @@ export const CREDENTIALS: Record<CredentialKind, CredentialSpec> = {
 export const SECURITY_SCHEMES = {
   APIKeyHeader: { type: 'apiKey', in: 'header', name: API_KEY_HEADER },
   ServiceKey: { type: 'apiKey', in: 'header', name: SERVICE_KEY_HEADER },
+  XApiKey: { type: 'apiKey', in: 'header', name: COMPATIBLE_HEADERS[0] },
+  ApiKey: { type: 'apiKey', in: 'header', name: COMPATIBLE_HEADERS[1] },
   Bearer: { type: 'http', scheme: 'bearer' },
   AuthorizationParameter: { type: 'apiKey', in: 'query', name: 'authorization' },
-  PortalCookie: { type: 'apiKey', in: 'cookie', name: 'atrium_session' },
+  PortalCookie: {
+    type: 'apiKey',
+    in: 'cookie',
+    name: 'atrium_session',
+    description: 'The cookie of the portal. Over https its name is `__Host-atrium_session`.',
+  },
 } as const;
 
 /**
@@ -133,24 +142,16 @@ export function identify(
     return verifyToken(text, parameters.path);
   }
   if (kind === 'portal') return sessionOf(request, authenticators);
+  const sent = kind === 'metrics' ? metricsKey(request, parameters) : keyOf(request, kind);
+  if (sent !== undefined) return resolve(authenticators.key(sent.key, allowsStaleAuthentication), sent.place);
   const required = CREDENTIALS[kind].header;
-  const name = required ?? API_KEY_HEADER;
-  const header = request.headers.get(name);
-  if (header !== null)
-    return resolve(authenticators.key(header, allowsStaleAuthentication), `header ${name}`);
   if (required !== undefined)
     throw new ValidationFailure([...parameters.entries, missing(['header', required], null)]);
-  if (kind === 'metrics') {
-    const { key, place } = metricsKey(request, parameters);
-    return resolve(authenticators.key(key, allowsStaleAuthentication), place);
-  }
-  const authorization = request.headers.get('authorization');
-  if (kind === 'models' && authorization === null)
+  if (kind === 'metrics') throw bearerRequired(', or the parameter authorization');
+  if (kind === 'models') {
+    if (request.headers.has('authorization')) throw bearerRequired();
     return withoutKey(request, parameters, authenticators.anonymous);
-  const bearer = /^Bearer +(.+)$/i.exec(authorization ?? '')?.[1];
-  if (bearer !== undefined)
-    return resolve(authenticators.key(bearer, allowsStaleAuthentication), 'header Authorization');
-  if (kind === 'models') throw bearerRequired();
+  }
   if (kind === 'key') throw bearerRequired(`, or ${API_KEY_HEADER}: …`);
   return sessionOf(request, authenticators);
 }
@@ -175,13 +176,31 @@ function withoutKey(
   throw bearerRequired(`; without one, the request must ${reason}`);
 }
 
-/** The parameter `authorization`, else the header: the key, with or without `Bearer`. Throws 401 without either. */
-function metricsKey(request: Request, { query }: Parameters): { key: string; place: string } {
+type SentKey = { key: string; place: string };
+
+/** The key of the header that the interface names, else that of another one that the operation accepts; undefined without any. */
+function keyOf({ headers }: Request, kind: CredentialKind): SentKey | undefined {
+  const inHeader = (name: string): SentKey | undefined => {
+    const key = headers.get(name);
+    return key === null ? undefined : { key, place: `header ${name}` };
+  };
+  const named = inHeader(CREDENTIALS[kind].header ?? API_KEY_HEADER);
+  if (named !== undefined) return named;
+  const bearer = /^Bearer(?: +(.*))?$/i.exec(headers.get('authorization') ?? '');
+  if (bearer !== null) return { key: bearer[1] ?? '', place: 'header Authorization' };
+  if (kind !== 'models' || headers.has('authorization')) return undefined;
+  return inHeader(COMPATIBLE_HEADERS[0]) ?? inHeader(COMPATIBLE_HEADERS[1]);
+}
+
+/** The parameter `authorization`, else the header: the key, with or without `Bearer`. Else that of the header for keys. */
+function metricsKey(request: Request, { query }: Parameters): SentKey | undefined {
   const parameter = query['authorization'];
   const given = parameter ?? request.headers.get('authorization');
-  const key = typeof given === 'string' ? given.trim().replace(/^Bearer +/i, '') : '';
-  if (key === '') throw bearerRequired(', or the parameter authorization');
-  return { key, place: `${parameter === undefined ? 'header' : 'parameter'} authorization` };
+  if (typeof given !== 'string') return keyOf(request, 'metrics');
+  const key = given.trim().replace(/^Bearer +/i, '');
+  return key === ''
+    ? undefined
+    : { key, place: `${parameter === undefined ? 'header' : 'parameter'} authorization` };
 }
 
 /** The form of a JSON Web Token (RFC 7515, 3.1), of which the last part may be absent; no key has it. */

@@ -44,7 +44,8 @@ export function toOpenApiOperation(operation: Operation, components: SchemaCompo
   };
 }
 
-const HEADER = 'An API key of the workspace.';
+const HEADER =
+  'An API key of the workspace. Requests that send it as `Authorization: Bearer …` may leave this header out.';
 
 function toRequestBody({ contents, isOptional }: BodySpec, components: SchemaComponents) {
   const media = Object.entries(contents).map(([type, each]) => [type, toMedia(each, components)]);

@@ -52,12 +52,13 @@ const inHeader = (name: string): string => `ApiKey realm="atrium", header="${nam
 
 /** The challenge of an operation's schemes, whose names are the document's. */
 const CHALLENGES: Record<string, string> = {
-  APIKeyHeader: inHeader('APIKeyHeader'),
-  ServiceKey: inHeader('svc-key'),
+  'APIKeyHeader Bearer': `${BEARER}, ${inHeader('APIKeyHeader')}`,
+  'ServiceKey Bearer': `${BEARER}, ${inHeader('svc-key')}`,
   Bearer: BEARER,
   'APIKeyHeader Bearer PortalCookie': `${BEARER}, ${inHeader('APIKeyHeader')}`,
   'AuthorizationParameter Bearer APIKeyHeader': `${BEARER}, ${inHeader('APIKeyHeader')}`,
   'Bearer APIKeyHeader': `${BEARER}, ${inHeader('APIKeyHeader')}`,
+  'Bearer APIKeyHeader XApiKey ApiKey': `${BEARER}, ${['APIKeyHeader', 'x-api-key', 'api-key'].map(inHeader).join(', ')}`,
 };
 
 /** Runs `check` on every operation that asks for a credential; the names of those where it found something else. */
@@ -99,6 +100,58 @@ test('with a wrong one: 401, which names where a key belongs, and the body is no
   });
   expect(wrong).toEqual([]);
 });
+
+test('a wrong bearer key is 401 on every operation that takes a key, and names where a key belongs', async () => {
+  const wrong = await differing(async (operation) => {
+    if (operation.schemes.join() === 'PortalCookie') return undefined;
+    const { status, challenge } = await announce(operation, [`Authorization: Bearer ${UNKNOWN}`]);
+    const told = CHALLENGES[operation.schemes.join(' ')];
+    return status === 401 && challenge === told && operation.schemes.includes('Bearer')
+      ? undefined
+      : { name: operation.name, status, challenge, schemes: operation.schemes };
+  });
+  expect(wrong).toEqual([]);
+});
+
+test('a bearer key is accepted in place of the header; the header of the interface comes first', async () => {
+  const { url, workspace } = setting;
+  const { key } = await setting.people.newKey({ scopes: ['documents:read', 'chat', 'models', 'metrics'] });
+  const bearer = { authorization: `Bearer ${key}` };
+  const status = async (path: string, headers: Record<string, string>): Promise<number> =>
+    (await fetch(`${url}${path}`, { headers })).status;
+  for (const [path, header] of [
+    [`/v1/filter/${workspace}`, 'APIKeyHeader'],
+    [`/api/v1/chat/sessions/${workspace}`, 'svc-key'],
+    [`/v1/models`, 'APIKeyHeader'],
+    ['/v1/me', 'APIKeyHeader'],
+  ] as const) {
+    expect([path, await status(path, bearer)]).toEqual([path, 200]);
+    expect([path, await status(path, { ...bearer, [header]: UNKNOWN })]).toEqual([path, 401]);
+    expect([path, await status(path, { authorization: `Bearer ${UNKNOWN}`, [header]: key })]).toEqual([
+      path,
+      200,
+    ]);
+  }
+  expect(await status(`/v1/filter/${workspace}`, { authorization: 'Basic eDp5' })).toBe(422);
+  expect(await status(`/v1/filter/${workspace}`, { authorization: 'Bearer ' })).toBe(401);
+  const metrics = `/api/v1/workspace_metric/${workspace}/by_created_at`;
+  expect(await status(`${metrics}?authorization=${key}`, { APIKeyHeader: UNKNOWN })).toBe(200);
+  expect(await status(metrics, { APIKeyHeader: key })).toBe(200);
+});
+
+test.each(['x-api-key', 'api-key'])(
+  'models take a key in the header %s, other areas do not',
+  async (header) => {
+    const { url, workspace } = setting;
+    const { key } = await setting.people.newKey({ scopes: ['documents:read', 'models'] });
+    const status = async (path: string, headers: Record<string, string>): Promise<number> =>
+      (await fetch(`${url}${path}`, { headers })).status;
+    expect(await status('/v1/models', { [header]: key })).toBe(200);
+    expect(await status('/v1/models', { [header]: UNKNOWN })).toBe(401);
+    expect(await status('/v1/models', { [header]: key, authorization: `Bearer ${UNKNOWN}` })).toBe(401);
+    expect(await status(`/v1/filter/${workspace}`, { [header]: key })).toBe(422);
+  },
+);
 
 test('with the key of another workspace, or without the scope: 403, and the body is not waited for', async () => {
   const elsewhere = await setting.elsewhere();

@@ -96,7 +96,7 @@ describe('the OpenAPI document', () => {
         name,
         { in: 'header', name: 'APIKeyHeader', required: true, schema: { type: 'string' } },
       ]);
-      expect([name, operation.security]).toEqual([name, [{ APIKeyHeader: [] }]]);
+      expect([name, operation.security]).toEqual([name, [{ APIKeyHeader: [] }, { Bearer: [] }]]);
     }
     expect(document.components.securitySchemes['APIKeyHeader']).toEqual({
       type: 'apiKey',
