@@ -2,6 +2,16 @@ import { type Route, route } from '../http/operation.ts';
 import type { createFibonacci } from './operations/fibonacci.ts';
 import { ComputeQuery, ComputeResult } from './schema.ts';
 
+/** Who has one address of IPv6 has all with the same first half. */
+function toNetwork(address: string): string {
+  if (!address.includes(':')) return address;
+  const [left = [], right] = address
+    .split('::')
+    .map((part) => part.split(':').filter((group) => group !== ''));
+  const zeros = right === undefined ? 0 : 8 - left.length - right.length;
+  return [...left, ...Array<string>(Math.max(0, zeros)).fill('0'), ...(right ?? [])].slice(0, 4).join(':');
+}
+
 /** nginx's status for a disconnected client; only the log shows it. */
 const CLIENT_LEFT = 499;
 
@@ -17,9 +27,11 @@ export function computeRoutes({ fibonacci }: { fibonacci: ReturnType<typeof crea
         summary: 'Compute a Fibonacci number by naive recursion',
         description:
           'Work for a processor, that grows with n by 1.6 a step: 50 takes most of a minute. It runs beside the requests, ' +
-          'in a thread, and ends when its client leaves.',
+          'in a thread, and ends when its client leaves. Clients share the threads by their addresses: the one that has used least is ' +
+          'next, with its shortest computation first.',
         credential: 'none',
         noIdleTimeout: true,
+        notesAddress: true,
         query: ComputeQuery,
         responses: {
           200: {
@@ -30,9 +42,13 @@ export function computeRoutes({ fibonacci }: { fibonacci: ReturnType<typeof crea
         },
         refusals: [503],
       },
-      async ({ query, request }) => {
+      async ({ query, request, origin }) => {
         try {
-          const { n, result, durationMs } = await fibonacci(query.n, request.signal);
+          const { n, result, durationMs } = await fibonacci(
+            query.n,
+            toNetwork(origin.address ?? ''),
+            request.signal,
+          );
           return { n, result, duration_ms: Math.round(durationMs * 1000) / 1000 };
         } catch (error) {
           if (request.signal.aborted) return new Response(null, { status: CLIENT_LEFT });

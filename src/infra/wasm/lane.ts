@@ -2,6 +2,7 @@
 
 import type { Logger } from '../../core/logger.ts';
 import { createThread, type Thread, ThreadEnded, ThreadOverdue } from '../../core/thread.ts';
+import { createFairLine } from './fair-line.ts';
 import type { KindMetrics } from './pool-metrics.ts';
 import { createTask, type Ending, type PartResult, refusals, type Task, type Work } from './work.ts';
 import type { KernelCalls, KernelSettings } from './worker.ts';
@@ -33,7 +34,7 @@ type Seat = {
 };
 
 export function createLane({ name, entry, threads, niceness, waitingMax, log, metricsOf }: LaneOptions) {
-  const line: Task[] = [];
+  const line = createFairLine();
   let seats: readonly Seat[] = [];
   /** The threads that are opened with the first work. */
   let unopened: readonly Seat[] = [];
@@ -135,8 +136,7 @@ export function createLane({ name, entry, threads, niceness, waitingMax, log, me
       task.answer.resolve(task.results as PartResult[]);
       return;
     }
-    const place = line.indexOf(task);
-    if (place !== -1) line.splice(place, 1);
+    line.remove(task);
     for (const seat of seats) if (seat.task === task) cancel(seat, task);
     task.answer.reject(reason);
   }
@@ -169,24 +169,23 @@ export function createLane({ name, entry, threads, niceness, waitingMax, log, me
       await Promise.all(seats.slice(0, openedAtStart).map(open));
     },
     run(work: Work): Promise<PartResult[]> {
-      const { signal, kind, waitMsMax } = work;
+      const { signal, waitMsMax } = work;
       openForWork();
-      // Work that an opening thread will take at once does not count as waiting.
-      if (line.length >= waitingMax + seats.filter(({ isOpen }) => !isOpen).length) {
-        metricsOf(kind).refused++;
-        return Promise.reject(refusals.full(work));
-      }
       const task = createTask(work);
       const leave = (): void => settle(task, 'cancelled', signal.reason);
       signal.addEventListener('abort', leave);
       task.forget = () => signal.removeEventListener('abort', leave);
       limit(task, waitMsMax);
       line.push(task);
+      // Work that an opening thread will take at once does not count as waiting.
+      const last =
+        line.size() > waitingMax + seats.filter(({ isOpen }) => !isOpen).length ? line.last() : undefined;
+      if (last !== undefined) settle(last, 'refused', refusals.full(last.work));
       dispatch();
       return task.answer.promise;
     },
     interrupt(): void {
-      for (const task of [...line, ...running()]) settle(task, 'cancelled', refusals.ending());
+      for (const task of [...line.all(), ...running()]) settle(task, 'cancelled', refusals.ending());
     },
     end(): void {
       ended = true;
@@ -196,7 +195,7 @@ export function createLane({ name, entry, threads, niceness, waitingMax, log, me
       open: seats.filter(({ isOpen }) => isOpen).length,
       wanted: seats.length - unopened.length,
       replaced,
-      waiting: line.length,
+      waiting: line.size(),
       /** Includes threads whose cancelled part has not stopped yet, because nothing else can begin there. */
       running: running().length,
     }),

@@ -12,6 +12,8 @@ export type Work = {
   lane: Lane;
   /** Each is done by the next free thread of the lane. */
   parts: readonly unknown[];
+  /** Whose work it is, where that is shared fairly; absent: it comes before all that is. */
+  share?: { owner: string /** Expected milliseconds of the whole. */; costMs: number };
   /** Its name in the sentence of a refusal, which callers see. */
   name: string;
   /** Before its first part begins; from then until its last one has ended. */
