@@ -6,6 +6,7 @@ import type { UpstreamSpec } from './catalogue/model.ts';
 import { type EventBlocks, parseEvents } from './events.ts';
 import { ANSWER_BYTES_MAX } from './limits.ts';
 import type { TokenAnswer } from './model-call.ts';
+import type { StreamMeter } from './stream-meter.ts';
 import {
   CREDENTIALS_REFUSED,
   findError,
@@ -34,6 +35,8 @@ export type StreamAnswer = {
   /** The first events, so that an upstream that fails before them can be replaced; absent: still silent. */
   first: Uint8Array | undefined;
   blocks: EventBlocks;
+  /** Of a translated stream, whose own events say more than those that are made of them. */
+  meter?: StreamMeter | undefined;
   /** Ends the attempt once: releases its place and reports its outcome, with the reason of a failure in our words. */
   settle(outcome: 'ok' | 'failed' | 'left', failure?: OpenAiRefusal): void;
   /** The time-out between two events, and of the whole: `expired` says which one it was that cancelled. */

@@ -18,7 +18,7 @@ import {
 import { noteLatency } from './balance.ts';
 import { noteStatus, startAttemptSpan } from './call-span.ts';
 import type { ConnectProbe } from './connect-probe.ts';
-import { type EventBlocks, nextSaying, readEventBlocks, startingWith } from './events.ts';
+import { nextSaying, readEventBlocks, startingWith } from './events.ts';
 import { FAILED_LATENCY_MS, KEEP_ALIVE_MS, REACHED_LATELY_MS, READER_CHECK_MS } from './limits.ts';
 import type { Call } from './model-call.ts';
 import type { Target, Upstream } from './targets.ts';
@@ -155,14 +155,14 @@ class Run {
       return refusal;
     }
     const { modelId, endpoint } = this.call;
-    const translated =
-      translation === undefined ? bytes : translateWhole(translation, bytes, { spec, model: modelId });
-    return toWholeAnswer(response, translated, { spec, endpoint });
+    if (translation === undefined) return toWholeAnswer(response, bytes, { spec, endpoint });
+    const translated = translateWhole(translation, bytes, { spec, model: modelId });
+    return { ...toWholeAnswer(response, translated.bytes, { spec, endpoint }), usage: translated.usage };
   }
 
   /** Waits for the first event, so that an upstream that fails before it can be replaced; bounded by the time-out. */
   async beginStream(response: Response): Promise<StreamAnswer> {
-    const blocks = this.blocks(response);
+    const { blocks, meter } = this.blocks(response);
     this.readerTime = createReaderTime(this.upstream.spec.timeoutsMs.reader);
     const rest = (): void => this.await('reader', this.readerTime?.begin(performance.now()) ?? 0);
     // Comments are no first byte; once the client hears of the wait, they are signs of life.
@@ -188,6 +188,7 @@ class Run {
       headers: passedHeaders(response.headers, this.upstream.spec),
       first: first === 'silent' ? undefined : first,
       blocks: first === 'silent' ? startingWith(coming, blocks) : blocks,
+      meter,
       settle: (outcome) => this.end(outcome),
       touch: () => {
         this.readerTime?.end(performance.now());
@@ -201,14 +202,15 @@ class Run {
     };
   }
 
-  private blocks(response: Response): EventBlocks {
+  private blocks(response: Response): Pick<StreamAnswer, 'blocks' | 'meter'> {
     if (response.body === null) throw nonsense(new Error('an empty stream'));
     const blocks = readEventBlocks(response.body);
     const { translation } = this.upstream.adapter;
-    if (translation === undefined) return blocks;
+    if (translation === undefined) return { blocks };
     const { modelId: model, includeUsage } = this.call;
     const created = Math.floor(Date.now() / 1000);
-    return translateBlocks(blocks, translation.stream({ model, created, includeUsage }));
+    const stream = translation.stream({ model, created, includeUsage });
+    return { blocks: translateBlocks(blocks, stream), meter: stream.meter };
   }
 
   /** The failure in our own words. A disconnect of the caller is not a failure of the upstream. */

@@ -6,21 +6,31 @@ import type { Endpoint } from './adapters/adapter.ts';
 import type { Amount } from './allowance.ts';
 import { COMPLETION_TOKENS_DEFAULT } from './limits.ts';
 import type { ModelCall } from './model-call.ts';
+import { toCost } from './prices.ts';
 import { countTexts, type GatewayRequest, readMembers } from './request.ts';
 import type { Model } from './targets.ts';
-import { estimatePrompt, MEDIUM_TOKENS, toCost } from './usage.ts';
+import { estimatePrompt, MEDIUM_TOKENS, type Usage } from './usage.ts';
 
 /** Tokens, and their cost at the dearest of the models that may come to answer. */
 export function estimateUse(
-  { endpoint, request }: Pick<ModelCall, 'endpoint' | 'request'>,
+  call: Pick<ModelCall, 'endpoint' | 'request'>,
   { models, recentCompletionTokens }: { models: readonly Model[]; recentCompletionTokens: number },
 ): Amount {
+  const { endpoint, request } = call;
   const promptTokens = estimatePrompt(request.bytes);
   const completionTokens = estimateCompletion(endpoint, { request, recentCompletionTokens });
-  const usage = { promptTokens, completionTokens, estimated: true };
+  const usage: Usage = { promptTokens, completionTokens, estimated: true };
+  const asked = { ...call, pictures: countChoices(call) };
   return {
     tokens: promptTokens + completionTokens,
-    cost: Math.max(0, ...models.map(({ price }) => (price === undefined ? 0 : toCost(price, usage)))),
+    cost: Math.max(
+      0,
+      ...models.flatMap(({ price }) =>
+        price === undefined
+          ? []
+          : [toCost(price, usage, asked), toCost(price, { ...usage, cacheWriteTokens: promptTokens }, asked)],
+      ),
+    ),
   };
 }
 

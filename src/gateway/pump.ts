@@ -6,12 +6,13 @@ import type { OnInterrupt } from '../core/interruption.ts';
 import { OpenAiRefusal, toOpenAiError } from '../http/openai-error.ts';
 import type { StreamAnswer } from './answer.ts';
 import type { UpstreamSpec } from './catalogue/model.ts';
-import { countEvents, endsWithDone, finishedChoices } from './event-marks.ts';
+import { endsWithDone, finishedChoices } from './event-marks.ts';
 import { DONE, type EventSink, type EventStream, hasDone, hasFinishReason, toEvent } from './events.ts';
 import { KEEP_ALIVE_MS } from './limits.ts';
 import type { Ended } from './model-call.ts';
+import { StreamMeter } from './stream-meter.ts';
 import { findError, type UpstreamError } from './upstream-error.ts';
-import { readUsageBlock, type Usage } from './usage.ts';
+import { readUsageBlock } from './usage.ts';
 
 type StreamOutcome = 'ok' | 'failed' | 'cancelled';
 
@@ -38,11 +39,15 @@ export type PumpOptions = {
 const PING = Buffer.from(': keep-alive\n\n');
 const NOTHING = new Uint8Array();
 const DONE_BLOCK = Buffer.from(DONE);
-const USAGE_NAME = Buffer.from('"prompt_tokens"');
+/** Of `prompt_tokens`, `input_tokens` and such. */
+const USAGE_NAME = Buffer.from('_tokens"');
 /** After its `[DONE]` an upstream has this long to end. */
 const CLOSING_MS = 500;
 /** Blocks at the end of a stream among which a finish reason is looked for. */
 const LAST_BLOCKS = 4;
+
+/** A translated stream has its own meter. */
+const IGNORING = { addBlock: () => undefined, tell: () => undefined };
 
 const has = (block: Uint8Array, needle: Uint8Array): boolean =>
   Buffer.prototype.indexOf.call(block, needle) !== -1;
@@ -66,8 +71,7 @@ class Pump {
   private sinceDone = Number.POSITIVE_INFINITY;
   private sinceFinish = Number.POSITIVE_INFINITY;
   private readonly finished = new Set<unknown>();
-  private usage: Usage | undefined;
-  private events = 0;
+  private readonly meter: StreamMeter;
   private firstEventMs: number | undefined;
   private ended = false;
 
@@ -75,6 +79,7 @@ class Pump {
     const { answer, deadlines, signal, onInterrupt } = options;
     this.options = options;
     this.answer = answer;
+    this.meter = answer.meter ?? new StreamMeter();
     this.sink = sink;
     this.silence = deadlines.create(() => this.ping());
     this.forget = onInterrupt((reason) => {
@@ -141,8 +146,8 @@ class Pump {
     // An error that blames the request says nothing about the upstream's health.
     const isNeutral = outcome === 'cancelled' || failure?.kind === 'malformed';
     this.answer.settle(isNeutral ? 'left' : outcome, failure);
-    const { usage, events: tokens, firstEventMs } = this;
-    this.options.onEnd({ outcome, usage, tokens, firstEventMs });
+    const { meter, firstEventMs } = this;
+    this.options.onEnd({ outcome, usage: meter.usage, tokens: meter.tokens, firstEventMs });
   }
 
   /** Records the forwarded events; returns the client's part of them, and the outcome if it is the last. */
@@ -153,17 +158,14 @@ class Pump {
   } {
     const { startedAtMs, hidesUsage, spec, choices = 1 } = this.options;
     this.firstEventMs ??= performance.now() - startedAtMs;
-    this.events += countEvents(block);
     this.sinceDone = hasDone(block) ? 0 : this.sinceDone + 1;
     this.sinceFinish = hasFinishReason(block) ? 0 : this.sinceFinish + 1;
     if (this.sinceFinish === 0 && choices > 1)
       for (const index of finishedChoices(block)) this.finished.add(index);
     let shown = block;
-    if (has(block, USAGE_NAME)) {
-      const read = readUsageBlock(block, hidesUsage);
-      this.usage = read.usage ?? this.usage;
-      shown = read.shown;
-    }
+    if (has(block, USAGE_NAME))
+      shown = readUsageBlock(block, this.answer.meter ? IGNORING : this.meter, hidesUsage);
+    else if (this.answer.meter === undefined) this.meter.addBlock(block);
     const found = findError(shown, spec);
     if (found !== undefined) {
       const { error, before, blames } = found;

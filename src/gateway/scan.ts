@@ -16,7 +16,7 @@ export type ScanLimits = { nestingMax: number; valuesMax: number; membersMax: nu
 /** Why bytes are no object, or none within the limits. */
 export type ScanRefusal = 'malformed' | 'nesting' | 'values' | 'members' | 'name';
 
-const NO_LIMITS: ScanLimits = {
+export const NO_LIMITS: ScanLimits = {
   nestingMax: 512,
   valuesMax: Number.POSITIVE_INFINITY,
   membersMax: Number.POSITIVE_INFINITY,
@@ -82,7 +82,7 @@ export function skipBlank(bytes: Uint8Array, from: number): number {
 }
 
 /** The offset behind the string that opens at `from`; -1 where it does not close. */
-function skipString(bytes: Uint8Array, from: number): number {
+export function skipString(bytes: Uint8Array, from: number): number {
   let at = from + 1;
   for (;;) {
     // Most strings are short, and some are full of escapes; long plain ones (pictures) are searched natively.

@@ -19,10 +19,12 @@ import { toStream } from './chunks.ts';
 import { countChoices, estimateUse, refuseOddCounts } from './estimate.ts';
 import type { Attempt, Execute, Execution } from './execute.ts';
 import type { Conversation, Ended, ModelCall, Served, ServedTokens } from './model-call.ts';
+import { requirePrice, toCost } from './prices.ts';
 import { pumpStream } from './pump.ts';
 import { asksForUsage, isText } from './request.ts';
 import { type Catalogue, type Model, TARGET_HEADER, UNLISTED } from './targets.ts';
-import { estimatePrompt, estimateTokens, NO_USAGE, toCost, type Usage } from './usage.ts';
+import { countTextBytes } from './text-bytes.ts';
+import { estimatePrompt, estimateTokens, MEDIUM_TOKENS, NO_USAGE, type Usage } from './usage.ts';
 
 /** Throws OpenAiRefusal if the model cannot answer; the reason of the signal if the caller has disconnected. */
 export type Serve = (call: ModelCall) => Promise<Served>;
@@ -46,6 +48,7 @@ export function createServe(deps: ServeDeps): Serve & Converse {
   const begin = (catalogue: Catalogue, call: ModelCall): Promise<Served | ServedTokens> => {
     const model = findModel(catalogue, call);
     refuseOddCounts(call);
+    requirePrice(model, call.caller);
     if (!call.continues) deps.ledger.requireRoom();
     const callSpan = isTraced() ? startCallSpan(call, model.id) : undefined;
     const serving = new Serving(call, model, callSpan, deps);
@@ -189,13 +192,18 @@ class Serving implements Execution {
   /** Writes the account; the actual use takes the place of the reservation. */
   private account(model: Model, { outcome, usage: told, tokens = 0, firstEventMs }: Ended): void {
     const { caller, endpoint, continues, request } = this.call;
+    const pictures = countChoices(this.call);
     const usage = told ?? {
       promptTokens: estimatePrompt(request.bytes),
-      completionTokens: tokens,
+      // Nothing is known of pictures but how many were asked for, as the reservation had it.
+      completionTokens: endpoint === 'images' ? pictures * MEDIUM_TOKENS : tokens,
       estimated: true,
     };
     const target = this.last?.target;
-    const cost = outcome === 'cached' || model.price === undefined ? 0 : toCost(model.price, usage);
+    // A fallback without a price costs what was asked for: it must not go around the budget.
+    const price = model.price ?? this.model.price;
+    const isFree = outcome === 'cached' || usage === NO_USAGE || price === undefined;
+    const cost = isFree ? 0 : toCost(price, usage, { endpoint, request, pictures });
     this.deps.ledger.add(
       {
         workspaceId: caller.workspaceId,
@@ -226,5 +234,5 @@ class Serving implements Execution {
 function toEnded({ status, usage, bytes }: WholeAnswer, endpoint: Endpoint): Ended {
   if (status >= 400) return { outcome: status >= 500 ? 'failed' : 'refused', usage: NO_USAGE };
   // Pictures and vectors are no tokens.
-  return { outcome: 'ok', usage, tokens: isText(endpoint) ? estimateTokens(bytes.length) : 0 };
+  return { outcome: 'ok', usage, tokens: isText(endpoint) ? estimateTokens(countTextBytes(bytes)) : 0 };
 }

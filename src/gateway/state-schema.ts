@@ -19,6 +19,17 @@ const Mistake = component(
 const Price = component('ModelPrice', 'A price by the models file.', {
   input_per_million: number('For a million tokens of the request.'),
   output_per_million: number('For a million tokens of the answer.'),
+  cache_read_per_million: Type.Optional(
+    number('For a million tokens that the upstream reads from its cache.'),
+  ),
+  cache_write_per_million: Type.Optional(
+    number('For a million tokens that the upstream writes to its cache.'),
+  ),
+  per_image: Type.Optional(
+    Type.Record(Type.String(), Type.Number(), {
+      description: 'For a picture, by size, quality, both, or `default`.',
+    }),
+  ),
 });
 
 const CatalogueModel = component('CatalogueModel', 'A model as it is served.', {
@@ -36,7 +47,7 @@ const CatalogueModel = component('CatalogueModel', 'A model as it is served.', {
     { description: 'What answers.' },
   ),
   fallbacks: Type.Array(Type.String(), { description: 'Models that answer if all its targets fail.' }),
-  price: nullable(Price, 'Null where the models file has none: its calls cost nothing.'),
+  price: nullable(Price, 'Null where the models file has none: keys with a budget cannot use it.'),
   cache_ttl_seconds: number('How long an answer is kept; 0: not at all.'),
 });
 

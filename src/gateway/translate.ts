@@ -6,6 +6,7 @@ import { AttemptFailure, nonsense, toldFailure } from './answer.ts';
 import type { UpstreamSpec } from './catalogue/model.ts';
 import { DONE, type EventBlocks, parseEvents, toEvent } from './events.ts';
 import { isErrorObject, readError } from './upstream-error.ts';
+import type { Usage } from './usage.ts';
 
 const utf8 = new TextDecoder();
 
@@ -14,13 +15,14 @@ export function translateWhole(
   translation: Translation,
   bytes: Uint8Array,
   { spec, model }: { spec: UpstreamSpec; model: string },
-): Uint8Array {
+): { bytes: Uint8Array; usage: Usage | undefined } {
   try {
     const answer = parseJson(utf8.decode(bytes));
     if (isObject(answer) && isErrorObject(answer))
       throw toldFailure(readError(bytes, 502, { spec, explain: translation.error }));
     const created = Math.floor(Date.now() / 1000);
-    return Buffer.from(JSON.stringify(translation.response(answer, { model, created })));
+    const translated = Buffer.from(JSON.stringify(translation.response(answer, { model, created })));
+    return { bytes: translated, usage: translation.usage(answer) };
   } catch (error) {
     throw error instanceof AttemptFailure ? error : nonsense(error);
   }

@@ -1269,6 +1269,11 @@ export interface components {
         ModelPrice: {
             input_per_million: number;
             output_per_million: number;
+            cache_read_per_million?: number;
+            cache_write_per_million?: number;
+            per_image?: {
+                [key: string]: number;
+            };
         };
         TargetState: {
             target: string;

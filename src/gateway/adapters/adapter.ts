@@ -1,6 +1,8 @@
 // The interface of an upstream's own protocol. A new one needs a file here, and its line in `adapters/index.ts`.
 
 import type { JsonObject } from '../../core/json.ts';
+import type { StreamMeter } from '../stream-meter.ts';
+import type { Usage } from '../usage.ts';
 
 export type Endpoint = 'chat' | 'completions' | 'embeddings' | 'images';
 
@@ -28,6 +30,8 @@ export type Translation = {
   request(body: JsonObject, model: string): JsonObject;
   /** OpenAI's whole answer; `model` is the caller's name of it. Throws for an invalid answer. */
   response(answer: unknown, context: { model: string; created: number }): JsonObject;
+  /** The use that a whole answer tells; undefined where it tells none. */
+  usage(answer: unknown): Usage | undefined;
   /** A state of one stream; each event of the upstream gives any number of OpenAI's chunks. */
   stream(context: { model: string; created: number; includeUsage: boolean }): StreamTranslation;
   /** OpenAI's error for the upstream's one: its sentence, type and code. */
@@ -42,6 +46,8 @@ export type StreamTranslation = {
   event(event: { name: string; data: string }): JsonObject[];
   /** True once the upstream has said that its answer is complete: then `[DONE]` follows. */
   done(): boolean;
+  /** The use so far, thoughts included. */
+  meter: StreamMeter;
 };
 
 /** A body that an upstream's protocol has no words for; answered as 400 with OpenAI's error. */

@@ -24,6 +24,7 @@ import {
   UPSTREAM_KINDS,
   type UpstreamSpec,
 } from './model.ts';
+import { readPrice } from './price.ts';
 
 const DAY_MS = 86_400_000;
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
@@ -193,8 +194,6 @@ function readModel(id: string, value: Located, upstreams: ReadonlyMap<string, Up
   const targets = (members['targets'] ?? value.fail('needs targets')).items();
   if (targets.length === 0) members['targets']?.fail('must name at least one');
   const specs = targets.map((each) => readTarget(each, upstreams, named ?? ['chat']));
-  const price = members['price']?.members(['input_per_million', 'output_per_million']);
-  const amount = (name: string): number => price?.[name]?.number({ minimum: 0, maximum: 1e9 }) ?? 0;
   return {
     id,
     // By default a model has the endpoints that all its targets support.
@@ -203,10 +202,7 @@ function readModel(id: string, value: Located, upstreams: ReadonlyMap<string, Up
     strategy: members['strategy']?.choice(['weighted', 'latency'] as const) ?? 'weighted',
     targets: specs,
     fallbacks: [],
-    price:
-      price === undefined
-        ? undefined
-        : { inputPerMillion: amount('input_per_million'), outputPerMillion: amount('output_per_million') },
+    price: readPrice(members['price']),
     cacheTtlSeconds:
       members['cache']
         ?.members(['ttl_seconds'])

@@ -10,6 +10,7 @@ export type Located = {
   members(known: readonly string[]): Record<string, Located | undefined>;
   /** Members of a mapping whose names the file chooses, in its order. */
   entries(): [string, Located][];
+  isMapping(): boolean;
   items(): Located[];
   /** With `${VAR}` replaced from the environment. */
   text(): string;
@@ -52,6 +53,7 @@ export function readYaml(text: string, variable: ReadVariable): Located {
     return {
       fail,
       entries,
+      isMapping: () => isMap(node),
       members(known) {
         const found: Record<string, Located | undefined> = {};
         for (const [name, value] of entries()) {

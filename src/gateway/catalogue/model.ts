@@ -34,7 +34,15 @@ export type UpstreamSpec = {
 export type TargetSpec = { upstream: UpstreamSpec | undefined; model: string; weight: number };
 
 /** Units of money for a million tokens. */
-export type Price = { inputPerMillion: number; outputPerMillion: number };
+export type Price = {
+  inputPerMillion: number;
+  outputPerMillion: number;
+  /** Of tokens of the prompt that the upstream reads from its cache, or writes to it; absent: as the others. */
+  cacheReadPerMillion?: number | undefined;
+  cacheWritePerMillion?: number | undefined;
+  /** Of a picture, by size, quality, `quality size` or `default`. */
+  perImage?: ReadonlyMap<string, number> | undefined;
+};
 
 export type ModelSpec = {
   id: string;

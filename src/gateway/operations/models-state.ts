@@ -2,6 +2,7 @@ import type { Clock } from '../../core/clock.ts';
 import { withoutCredentials } from '../../core/origin.ts';
 import type { Principal } from '../../core/principal.ts';
 import type { CatalogueKeeper } from '../catalogue/current.ts';
+import type { Price } from '../catalogue/model.ts';
 import type { AttemptCounts } from '../execute.ts';
 import type { ModelsState } from '../state-schema.ts';
 import type { Catalogue, Model, Target } from '../targets.ts';
@@ -58,14 +59,16 @@ const renderModel = (
   strategy: model.strategy,
   targets: model.targets.map(({ target, weight }) => ({ target: target.name, weight })),
   fallbacks: [...model.fallbacks],
-  price:
-    model.price === undefined
-      ? null
-      : {
-          input_per_million: model.price.inputPerMillion,
-          output_per_million: model.price.outputPerMillion,
-        },
+  price: model.price === undefined ? null : renderPrice(model.price),
   cache_ttl_seconds: model.cacheTtlSeconds,
+});
+
+const renderPrice = (price: Price) => ({
+  input_per_million: price.inputPerMillion,
+  output_per_million: price.outputPerMillion,
+  ...(price.cacheReadPerMillion !== undefined && { cache_read_per_million: price.cacheReadPerMillion }),
+  ...(price.cacheWritePerMillion !== undefined && { cache_write_per_million: price.cacheWritePerMillion }),
+  ...(price.perImage !== undefined && { per_image: Object.fromEntries(price.perImage) }),
 });
 
 function renderTarget(target: Target, toTime: (atMs: number) => string) {

@@ -3,7 +3,7 @@
 import type { Adapter } from '../adapter.ts';
 import { toOpenAiError } from './error.ts';
 import { toMessagesRequest } from './request.ts';
-import { toChatCompletion } from './response.ts';
+import { readUsage, toChatCompletion } from './response.ts';
 import { createStreamTranslation } from './stream.ts';
 
 const API_VERSION = '2023-06-01';
@@ -18,6 +18,7 @@ export const anthropic: Adapter = {
   translation: {
     request: toMessagesRequest,
     response: toChatCompletion,
+    usage: readUsage,
     stream: createStreamTranslation,
     error: toOpenAiError,
   },

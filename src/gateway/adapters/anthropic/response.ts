@@ -1,6 +1,7 @@
 // Anthropic's whole answer as a chat completion.
 
 import { isObject, type Json, type JsonObject } from '../../../core/json.ts';
+import type { Usage } from '../../usage.ts';
 
 const FINISH_REASONS: Record<string, string> = {
   end_turn: 'stop',
@@ -33,6 +34,26 @@ export function toUsage(usage: JsonObject): JsonObject {
   };
 }
 
+/** The use for accounts; undefined where none is told, as at the start of some streams. */
+export function toAccountedUsage(usage: JsonObject): Usage | undefined {
+  const { prompt_tokens: promptTokens, completion_tokens: completionTokens } = toUsage(usage);
+  const cacheReadTokens = count(usage['cache_read_input_tokens']);
+  const cacheWriteTokens = count(usage['cache_creation_input_tokens']);
+  if (!Number.isSafeInteger(promptTokens) || !Number.isSafeInteger(completionTokens) || promptTokens === 0)
+    return undefined;
+  return {
+    promptTokens: Number(promptTokens),
+    completionTokens: Number(completionTokens),
+    ...(cacheReadTokens > 0 && { cacheReadTokens }),
+    ...(cacheWriteTokens > 0 && { cacheWriteTokens }),
+    estimated: false,
+  };
+}
+
+/** Of a whole message. */
+export const readUsage = (answer: unknown): Usage | undefined =>
+  isObject(answer) && isObject(answer['usage']) ? toAccountedUsage(answer['usage']) : undefined;
+
 const textOf = (block: JsonObject): string => (typeof block['text'] === 'string' ? block['text'] : '');
 
 function toToolCall(block: JsonObject): JsonObject {
@@ -62,6 +83,6 @@ export function toChatCompletion(answer: unknown, context: { model: string; crea
     created: context.created,
     model: context.model,
     choices: [{ index: 0, message, logprobs: null, finish_reason: toFinishReason(answer['stop_reason']) }],
-    usage: toUsage(isObject(answer['usage']) ? answer['usage'] : {}),
+    ...(isObject(answer['usage']) && { usage: toUsage(answer['usage']) }),
   };
 }

@@ -1,16 +1,24 @@
 // Anthropic's events as chunks of a chat completion.
 
 import { isObject, type JsonObject, parseJson } from '../../../core/json.ts';
+import { StreamMeter } from '../../stream-meter.ts';
 import type { StreamTranslation } from '../adapter.ts';
 import { toOpenAiError } from './error.ts';
-import { toFinishReason, toUsage } from './response.ts';
+import { toAccountedUsage, toFinishReason, toUsage } from './response.ts';
 
 type Context = { model: string; created: number; includeUsage: boolean };
 
 /** The tool whose arguments are coming: OpenAI counts tools, Anthropic counts blocks. */
 type OpenTool = { block: unknown; index: number; isEmpty: boolean };
 
-type State = { id: unknown; usage: JsonObject; tools: number; open: OpenTool | undefined; done: boolean };
+type State = {
+  id: unknown;
+  usage: JsonObject;
+  tools: number;
+  open: OpenTool | undefined;
+  done: boolean;
+  meter: StreamMeter;
+};
 
 type Handler = (
   event: JsonObject,
@@ -19,6 +27,11 @@ type Handler = (
 ) => JsonObject[];
 
 const partOf = (event: JsonObject, name: string): JsonObject => (isObject(event[name]) ? event[name] : {});
+
+function tell({ usage, meter }: State): void {
+  const told = toAccountedUsage(usage);
+  if (told !== undefined) meter.tell(told);
+}
 
 const argumentsOf = (tool: OpenTool, text: string): JsonObject => ({
   tool_calls: [{ index: tool.index, function: { arguments: text } }],
@@ -29,6 +42,7 @@ const HANDLERS: Record<string, Handler> = {
     const message = partOf(event, 'message');
     state.id = message['id'];
     state.usage = partOf(message, 'usage');
+    tell(state);
     return [chunk({ role: 'assistant', content: '', refusal: null })];
   },
 
@@ -48,8 +62,10 @@ const HANDLERS: Record<string, Handler> = {
     ];
   },
 
-  content_block_delta(event, { open }, chunk) {
+  content_block_delta(event, { open, meter }, chunk) {
     const delta = partOf(event, 'delta');
+    const said = delta['text'] ?? delta['thinking'] ?? delta['partial_json'];
+    if (typeof said === 'string' && said !== '') meter.add(Buffer.byteLength(said));
     if (delta['type'] === 'text_delta') return [chunk({ content: delta['text'] })];
     const text = delta['partial_json'];
     if (delta['type'] !== 'input_json_delta' || typeof text !== 'string' || text === '') return [];
@@ -70,6 +86,7 @@ const HANDLERS: Record<string, Handler> = {
   message_delta(event, state, chunk) {
     // Counts here are of the whole message, and take the place of those that came at its start.
     state.usage = { ...state.usage, ...partOf(event, 'usage') };
+    if (partOf(event, 'usage')['output_tokens'] !== undefined) tell(state);
     const reason = partOf(event, 'delta')['stop_reason'];
     return typeof reason === 'string' ? [chunk({}, toFinishReason(reason))] : [];
   },
@@ -82,7 +99,14 @@ const HANDLERS: Record<string, Handler> = {
 
 /** One stream. Events of kinds that came to be later than this are passed over, as Anthropic asks of its clients. */
 export function createStreamTranslation({ model, created, includeUsage }: Context): StreamTranslation {
-  const state: State = { id: undefined, usage: {}, tools: 0, open: undefined, done: false };
+  const state: State = {
+    id: undefined,
+    usage: {},
+    tools: 0,
+    open: undefined,
+    done: false,
+    meter: new StreamMeter(),
+  };
   const head = () => ({ id: state.id as string, object: 'chat.completion.chunk', created, model });
   const chunk = (delta: JsonObject, finish: string | null = null): JsonObject => ({
     ...head(),
@@ -104,5 +128,6 @@ export function createStreamTranslation({ model, created, includeUsage }: Contex
         : chunks;
     },
     done: () => state.done,
+    meter: state.meter,
   };
 }
