@@ -164,7 +164,7 @@ test('imports have no cycles, types included', () => {
   expect(cycles).toEqual([]);
 });
 
-const LINES_MAX = 250;
+const LINES_MAX = 400;
 const lengthOf = (text: string): number => text.split('\n').length - 1;
 
 test('files of the server are short enough to read at once', () => {
@@ -182,12 +182,12 @@ test('files of the front end are, too, but for its messages', () => {
 test('the server stays within its alarm lengths', () => {
   const linesOf = (folder: string): number =>
     ofServer.filter(({ path }) => path.startsWith(folder)).reduce((sum, { text }) => sum + lengthOf(text), 0);
-  expect(linesOf('src/documents/')).toBeLessThanOrEqual(17_500);
+  expect(linesOf('src/documents/')).toBeLessThanOrEqual(17_800);
   expect(linesOf('src/config.ts')).toBeLessThanOrEqual(290);
-  expect(linesOf('src/chat/')).toBeLessThanOrEqual(4400);
+  expect(linesOf('src/chat/')).toBeLessThanOrEqual(4700);
   expect(linesOf('src/usage/')).toBeLessThanOrEqual(4700);
-  expect(linesOf('src/gateway/')).toBeLessThanOrEqual(10_000);
-  expect(linesOf('src/')).toBeLessThanOrEqual(69_000);
+  expect(linesOf('src/gateway/')).toBeLessThanOrEqual(10_400);
+  expect(linesOf('src/')).toBeLessThanOrEqual(70_000);
   expect(linesOf('src/console/')).toBeLessThanOrEqual(520);
   expect(linesOf('src/compute/')).toBeLessThanOrEqual(420);
   expect(linesOf('src/bots/')).toBeLessThanOrEqual(2300);
