@@ -29,6 +29,7 @@ export const portalCalls = ({ plugin, handle }: Http) =>
         inner.leave();
         bodyMemory.release(call);
         state.called = inner.operation?.id;
+        state.model = inner.model;
       }
     },
     { key: { in: 'portal' }, work: 'exempt', noIdleTimeout: true, detail: { hide: true } },

@@ -33,6 +33,10 @@ export type AccessEntry = {
   /** Visible ASCII without quotes. */
   requestId: string;
   keyId: string | undefined;
+  /** The workspace of the key. */
+  workspaceId: string | undefined;
+  /** The requested model, as the caller wrote it. */
+  model: string | undefined;
   /** The IP address of the client. */
   client: string | undefined;
   /** What was called, of a route that stands for several operations; likewise. */
@@ -81,12 +85,14 @@ function createPrettyLogger(level: LogLevel): ProcessLog {
   });
 }
 
-/** `12:00:01 GET /v1/default/trash 200 1.2 ms key …9a3f01`. Ids of keys begin with a time, and differ at their ends. */
-function renderAccess({ method, path, status, ms, keyId, called }: AccessEntry): string {
+/** `12:00:01 GET /v1/default/trash 200 1.2 ms default key …9a3f01`. Ids of keys begin with a time, and differ at their ends. */
+function renderAccess({ method, path, status, ms, keyId, workspaceId, model, called }: AccessEntry): string {
   const time = new Date().toTimeString().slice(0, 8);
   const key = keyId === undefined ? '' : ` key …${keyId.slice(-6)}`;
   const what = called === undefined ? '' : ` ${called}`;
-  return `${time} ${method} ${path()}${what} ${status} ${ms.toFixed(1)} ms${key}\n`;
+  const whose = workspaceId === undefined ? '' : ` ${workspaceId}`;
+  const which = model === undefined ? '' : ` ${showModel(model)}`;
+  return `${time} ${method} ${path()}${what}${which} ${status} ${ms.toFixed(1)} ms${whose}${key}\n`;
 }
 
 function createJsonLogger(level: LogLevel): ProcessLog {
@@ -108,13 +114,17 @@ function createJsonLogger(level: LogLevel): ProcessLog {
   const log = createPino(level, joining);
   const now = createIsoClock();
   // Put together here: of a line for each request, pino's generality is the larger part of the cost.
-  const access: AccessLog = ({ method, route, path, status, ms, requestId, keyId, client, called, trace }) =>
+  const access: AccessLog = ({ method, route, path, status, ms, requestId, keyId, ...entry }) => {
+    const { workspaceId, client, model, called, trace } = entry;
     joining.write(
       `{"level":"info","time":"${now()}","method":"${method}","route":"${route}",` +
         `${called === undefined ? '' : `"called":"${called}",`}${UNFOUND.has(status) ? `"path":"${path()}",` : ''}"status":${status},"ms":${ms},` +
-        `"request_id":"${requestId}"${keyId === undefined ? '' : `,"key_id":"${keyId}"`}${client === undefined ? '' : `,"client":"${client}"`}` +
+        `"request_id":"${requestId}"${keyId === undefined ? '' : `,"key_id":"${keyId}"`}` +
+        `${workspaceId === undefined ? '' : `,"workspace":"${workspaceId}"`}${client === undefined ? '' : `,"client":"${client}"`}` +
+        `${model === undefined ? '' : `,"model":${showModel(model)}`}` +
         `${trace === undefined ? '' : `,"trace_id":"${trace.traceId}","span_id":"${trace.spanId}"`},"msg":"request"}\n`,
     );
+  };
   return Object.assign(log, {
     access: log.isLevelEnabled('info') ? access : () => undefined,
     announce: announceBy(log),
@@ -128,6 +138,17 @@ function createJsonLogger(level: LogLevel): ProcessLog {
     },
   });
 }
+
+const MODEL_CHARACTERS_MAX = 100;
+
+/** A model's name in quotes: bounded, and without text that has the form of a key, because callers write there what they like. */
+const showModel = (model: string): string =>
+  JSON.stringify(
+    model
+      .slice(0, MODEL_CHARACTERS_MAX)
+      .toWellFormed()
+      .replaceAll(/atr_\w+/g, 'atr_…'),
+  );
 
 /** The statuses of answers whose route does not identify the path. */
 const UNFOUND: ReadonlySet<number> = new Set([404, 405]);

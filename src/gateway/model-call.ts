@@ -29,6 +29,8 @@ export type ModelCall = {
   reservation?: Reservation;
   /** As the access log has it; absent for requests of other areas. */
   requestId?: string;
+  /** Called with the catalogue's name of the model, also where it is the default. */
+  onModel?(model: string): void;
   /** The place of an HTTP request in its trace; absent: the current one. */
   trace?: TraceContext | undefined;
   /** Aborts when the caller has disconnected. */

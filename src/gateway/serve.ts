@@ -47,6 +47,7 @@ type OnBlock = (block: Uint8Array) => void;
 export function createServe(deps: ServeDeps): Serve & Converse {
   const begin = (catalogue: Catalogue, call: ModelCall): Promise<Served | ServedTokens> => {
     const model = findModel(catalogue, call);
+    call.onModel?.(model.id);
     refuseOddCounts(call);
     requirePrice(model, call.caller);
     if (!call.continues) deps.ledger.requireRoom();

@@ -80,6 +80,8 @@ export class RequestState {
   address: string | null;
   /** For a route that stands for several operations: the name of the one that was called. Its handler sets it for the log. Visible ASCII without quotes. */
   called: string | undefined;
+  /** The model that the caller has asked for, for the log. */
+  model: string | undefined;
   /** Undefined without tracing. */
   trace: TraceContext | undefined;
   /** It was answered before its handler ended: what the handler fails by afterwards is of no interest. */

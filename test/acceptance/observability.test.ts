@@ -220,6 +220,44 @@ describe('the access log', () => {
     expect(Date.parse(String(line?.['time']))).toBeGreaterThan(0);
   });
 
+  test("names the key's workspace, the client's address and the model that was asked for", async () => {
+    const call = async (path: string, json: object): Promise<Line | undefined> => {
+      const id = crypto.randomUUID();
+      const headers = { 'x-request-id': id, authorization: `Bearer ${setting.adminKey}` };
+      await setting.call('POST', path, { json, headers });
+      return (await linesOf(id))[0];
+    };
+    const whose = { workspace: setting.workspace, client: '127.0.0.1' };
+    const messages = [{ role: 'user', content: 'Good morning' }];
+    const chat = { model: 'local-echo', messages };
+    expect(await call('/v1/chat/completions', chat)).toMatchObject({ ...whose, model: 'local-echo' });
+    expect(await call('/chat/completions', { ...chat, stream: true })).toMatchObject({
+      ...whose,
+      model: 'local-echo',
+    });
+    expect(await call(`/${setting.workspace}/v1/embeddings`, { input: 'hello' })).toMatchObject({
+      ...whose,
+      model: expect.stringContaining('local-'),
+    });
+    // Names that are not known are in the log as well: quoted, bounded, and never a key.
+    expect(await call('/v1/chat/completions', { ...chat, model: 'a"\n\\b' })).toMatchObject({
+      status: 404,
+      model: 'a"\n\\b',
+    });
+    const long = await call('/v1/chat/completions', { ...chat, model: 'é'.repeat(5000) });
+    expect(String(long?.['model']).length).toBeLessThan(300);
+    const mistaken = await call('/v1/chat/completions', { ...chat, model: setting.adminKey });
+    expect(JSON.stringify(mistaken)).not.toContain(setting.adminKey.slice(0, 20));
+    const id = crypto.randomUUID();
+    await setting.call('GET', '/healthz', { headers: { 'x-request-id': id } });
+    const [probe] = await linesOf(id);
+    expect([probe?.['client'], probe?.['workspace'], probe?.['model']]).toEqual([
+      '127.0.0.1',
+      undefined,
+      undefined,
+    ]);
+  });
+
   test('has a line for refused and unknown requests too', async () => {
     const CASES: [path: string, sentKey: string | undefined, status: number][] = [
       ['/nope', undefined, 404],

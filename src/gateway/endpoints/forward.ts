@@ -3,6 +3,7 @@
 import { Cancellation, type CancelSignal } from '../../core/cancellation.ts';
 import type { OnInterrupt } from '../../core/interruption.ts';
 import type { TraceContext } from '../../core/trace-context.ts';
+import { stateOf } from '../../http/state.ts';
 import type { Endpoint } from '../adapters/adapter.ts';
 import { toReadable, whenOver } from '../events.ts';
 import type { Caller, ModelCall, Served } from '../model-call.ts';
@@ -35,19 +36,27 @@ export const createForward =
       return serve(toModelCall(input, { endpoint, request: readRequest(input.bytes), signal }));
     });
 
-export const toModelCall = (
-  { request: { headers }, requestId, principal, trace }: GatewayInput,
+export function toModelCall(
+  { request: sent, requestId, principal, trace }: GatewayInput,
   { endpoint, request, signal }: Pick<ModelCall, 'endpoint' | 'request' | 'signal'>,
-): ModelCall => ({
-  endpoint,
-  request,
-  caller: principal,
-  requestId,
-  trace,
-  signal,
-  headers: readCallersHeaders(headers, requestId),
-  atMostOnce: headers.get(AT_MOST_ONCE_HEADER) === 'true',
-});
+): ModelCall {
+  const { headers } = sent;
+  const state = stateOf(sent);
+  state.model = request.model;
+  return {
+    endpoint,
+    request,
+    caller: principal,
+    requestId,
+    trace,
+    signal,
+    headers: readCallersHeaders(headers, requestId),
+    atMostOnce: headers.get(AT_MOST_ONCE_HEADER) === 'true',
+    onModel(model) {
+      state.model = model;
+    },
+  };
+}
 
 /**
  * The response to a caller. One that has disconnected has the status that servers log for it. The signal
