@@ -93,12 +93,12 @@ async function main(words: readonly string[]): Promise<void> {
     });
     const call = createCalls(
       [
-        ...access.routes,
-        ...createAgentAdministration(sql, access.requireWorkspace),
-        ...bots,
-        ...createContentAdministration(sql, access.requireWorkspace),
-        ...usage.routes,
-        ...createModelUsageAdministration({ sql, describeKeys: access.describeKeys, clock: systemClock }),
+        access.routes,
+        createAgentAdministration(sql, access.requireWorkspace),
+        bots,
+        createContentAdministration(sql, access.requireWorkspace),
+        usage.routes,
+        createModelUsageAdministration({ sql, describeKeys: access.describeKeys, clock: systemClock }),
       ],
       log,
     );

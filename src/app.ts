@@ -1,30 +1,56 @@
-// The application: every route, as one Elysia, and the server that it runs in.
+// The application: the routes of the service, and the server that they run in.
 
 import nodeHttp from 'node:http';
-import { Elysia } from 'elysia';
-import { CONSOLE_OPEN_PATHS, type ConsoleDeps, createConsole } from './console/index.ts';
-import { createDocs, DOCS_OPEN_PATHS } from './http/docs.ts';
+import { type AnyElysia, Elysia } from 'elysia';
+import type { Areas } from './areas.ts';
+import { type ConsoleDeps, createConsole } from './console/index.ts';
+import { createDocs } from './http/docs.ts';
+import { createHealth, type HealthDeps } from './http/health.ts';
 import { ELYSIA_OPTIONS, type Http } from './http/http.ts';
 import { HEAD_BYTES_MAX, IDLE_TIMEOUT_SECONDS } from './http/limits.ts';
-import { adapt, openPathsOf, type Route } from './http/operation.ts';
+import { createSettings, type SettingsDeps } from './http/settings-route.ts';
+import { OPEN_PATHS } from './open-paths.ts';
 
 export type AppDeps = {
   http: Http;
-  routes: readonly Route[];
+  areas: Pick<Areas, 'routes'>;
+  health: HealthDeps;
+  settings: SettingsDeps;
+  console: ConsoleDeps;
   version: string;
-  console: Omit<ConsoleDeps, 'http'>;
+  /** Routes beside the service's own. */
+  more?: AnyElysia | undefined;
 };
 
 export type Serve = ReturnType<Http['serve']>;
 
 /** Returns `fetch` for a server. Throws where a route is not safe (http/routes.ts). */
-export function createApp({ http, routes, version, console }: AppDeps): Serve {
+export function createApp({
+  http,
+  areas: { routes },
+  health,
+  settings,
+  console,
+  version,
+  more,
+}: AppDeps): Serve {
   const app = new Elysia(ELYSIA_OPTIONS)
     .use(http.plugin)
-    .use(adapt(http, routes))
-    .use(createDocs({ http, version }))
-    .use(createConsole({ http, ...console }));
-  return http.serve(app, [...openPathsOf(routes), ...DOCS_OPEN_PATHS, ...CONSOLE_OPEN_PATHS]);
+    .use(routes.documents(http))
+    .use(routes.gateway(http))
+    .use(routes.chat(http))
+    .use(routes.bots(http))
+    .use(routes.mcp(http))
+    .use(routes.compute(http))
+    .use(routes.usage(http))
+    .use(routes.access(http))
+    .use(routes.selfService(http))
+    .use(routes.trends(http))
+    .use(createHealth(http, health))
+    .use(createSettings(http, settings))
+    .use(createDocs(http, version))
+    .use(createConsole(http, console));
+  return http.serve(more === undefined ? app : app.use(more), OPEN_PATHS);
 }
 
 /** Throws where the port is taken. */

@@ -13,7 +13,7 @@ import type { Logger } from './core/logger.ts';
 import type { Principal } from './core/principal.ts';
 import { createDocuments, readIdentity } from './documents/index.ts';
 import { createGateway, MODEL_USAGE_PROJECTION, toSource } from './gateway/index.ts';
-import type { Area } from './http/area.ts';
+import type { Area, Routes } from './http/area.ts';
 import type { Authenticators } from './http/credentials.ts';
 import type { Http } from './http/http.ts';
 import type { Sql } from './infra/postgres/client.ts';
@@ -26,10 +26,24 @@ import { createTrends } from './trends/index.ts';
 import { createUsage } from './usage/index.ts';
 import { createWalArchiveWatch } from './wal-archive.ts';
 
+export type AreaName =
+  | 'documents'
+  | 'gateway'
+  | 'chat'
+  | 'bots'
+  | 'mcp'
+  | 'compute'
+  | 'usage'
+  | 'access'
+  | 'selfService'
+  | 'trends';
+
 /** Bun's fetch goes by them. */
 const PROXY_VARIABLES = ['HTTP_PROXY', 'HTTPS_PROXY', 'http_proxy', 'https_proxy'];
 
 export type Areas = Area & {
+  /** By the names of the areas. */
+  routes: Record<AreaName, Routes>;
   authenticators: Authenticators;
   bootstrap: Access['bootstrap'];
   /** Reads again what can change while the service runs. */
@@ -184,10 +198,18 @@ export async function createAreas(
     trends,
   ];
   return {
-    routes: [
-      ...served.flatMap(({ routes }) => routes),
-      ...createSelfService({ sql, remaining: gateway.remaining }),
-    ],
+    routes: {
+      documents: documents.routes,
+      gateway: gateway.routes,
+      chat: chat.routes,
+      bots: bots.routes,
+      mcp: mcp.routes,
+      compute: compute.routes,
+      usage: usage.routes,
+      access: access.routes,
+      selfService: createSelfService({ sql, remaining: gateway.remaining }),
+      trends: trends.routes,
+    },
     jobs: started.flatMap(({ jobs }) => jobs),
     checks: served.flatMap(({ checks }) => checks),
     metrics: served.flatMap(({ metrics }) => metrics),

@@ -68,7 +68,6 @@ export function createInfrastructure(deps: InfrastructureDeps): Area {
       : { state: 'degraded', detail: 'no notices from the database: every key is looked up' };
 
   return {
-    routes: [],
     jobs: [
       // The embedded store makes its bucket itself.
       ...(config.objects.external === undefined ? [] : [createBucketJob(objects, log)]),
@@ -122,7 +121,6 @@ export function createQueuedWork(queue: JobQueue): Area {
   const byKind = (read: (state: QueueState) => number) => () =>
     latest.map((state) => ({ labels: { kind: state.kind }, value: read(state) }));
   return {
-    routes: [],
     jobs: [queue.job],
     checks: [{ name: 'jobs', essential: false, check }],
     metrics: [

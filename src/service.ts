@@ -22,15 +22,13 @@ import { createAdmission } from './http/admission/admission.ts';
 import { createMemoryGuard } from './http/admission/memory-guard.ts';
 import { admissionMetrics } from './http/admission/metrics.ts';
 import { capacityState } from './http/admission/refusals.ts';
+import type { Routes } from './http/area.ts';
 import { bodyMemory } from './http/body.ts';
 import { createClientFinder } from './http/client.ts';
 import { createCors } from './http/cors.ts';
-import { healthRoutes } from './http/health.ts';
 import { createHttp } from './http/http.ts';
-import type { Route } from './http/operation.ts';
 import { processMetrics } from './http/process-metrics.ts';
 import { createReadinessWatch } from './http/readiness-watch.ts';
-import { settingsRoute } from './http/settings-route.ts';
 import { tracingMetrics } from './http/tracing-metrics.ts';
 import { explainOutage, type Sql } from './infra/postgres/client.ts';
 import { createObjectStore } from './infra/s3/client.ts';
@@ -53,7 +51,7 @@ export type Service = {
 
 type ServiceOptions = {
   /** Served beside the interface's. */
-  embedderRoutes?: readonly Route[];
+  moreRoutes?: Routes;
   /** Awaited when everything else is done; it sees to it that the port is free. */
   beforeListening?: () => Promise<void>;
   /** Of one of several processes. */
@@ -67,7 +65,7 @@ export async function startService(
   config: Config,
   backing: { databaseUrl: string; s3: S3Settings },
   log: Logger & { access: AccessLog },
-  { embedderRoutes = [], beforeListening, siblings }: ServiceOptions = {},
+  { moreRoutes, beforeListening, siblings }: ServiceOptions = {},
 ): Promise<Service> {
   const { bucket, region, formProfile } = config.objects;
   const sql = await connectDatabase(backing.databaseUrl, log);
@@ -117,14 +115,16 @@ export async function startService(
     siblings,
   };
   const versions = async () => ({ atrium: version, bun: Bun.version, ...(await readVersions(sql)) });
-  const routes = [
-    ...areas.routes,
-    ...healthRoutes(health),
-    settingsRoute({ settings: config.settings, versions }),
-    ...embedderRoutes,
-  ];
   const { origin: storeOrigin } = new URL(backing.s3.publicEndpoint);
-  const fetch = createApp({ http, routes, version, console: { storeOrigin, signOn: signOnLink(config) } });
+  const fetch = createApp({
+    http,
+    areas,
+    health,
+    settings: { settings: config.settings, versions },
+    console: { storeOrigin, signOn: signOnLink(config) },
+    version,
+    more: moreRoutes?.(http),
+  });
   let server: ReturnType<typeof listen> | undefined;
   const lifecycle = createLifecycle([...areas.jobs, readiness.job], log);
   const close = async (timeoutMs: number): Promise<void> => {

@@ -54,7 +54,6 @@ export function createWalArchiveWatch(config: Settings, clock: Clock): Area | un
   const ageOf = ({ base_backup_at: at }: WalArchiveStatus): number | undefined =>
     at === null ? undefined : Math.max(0, (clock.now().getTime() - Date.parse(at)) / 1000);
   return {
-    routes: [],
     jobs: [],
     checks: [{ name: 'wal_archive', essential: false, check }],
     metrics: [

@@ -9,6 +9,7 @@ import { systemClock } from '../../src/core/clock.ts';
 import { createDeadlines } from '../../src/core/deadlines.ts';
 import { createInterruption } from '../../src/core/interruption.ts';
 import { createLogger } from '../../src/core/logger.ts';
+import type { Principal } from '../../src/core/principal.ts';
 import { createLedger } from '../../src/gateway/accounting/ledger.ts';
 import { createAllowances, type Reservation } from '../../src/gateway/allowances.ts';
 import type { Answer } from '../../src/gateway/answer.ts';
@@ -21,7 +22,8 @@ import type { ModelCall, Served } from '../../src/gateway/model-call.ts';
 import { readRequest } from '../../src/gateway/request.ts';
 import { createServe } from '../../src/gateway/serve.ts';
 import { createTargets } from '../../src/gateway/targets.ts';
-import { route } from '../../src/http/operation.ts';
+import type { Routes } from '../../src/http/area.ts';
+import { bytes } from '../../src/http/input.ts';
 import { serveRoutes } from '../../test/support/serve-routes.ts';
 import { LIMITS, modelsFile, RUNGS, type Rung } from './rungs.ts';
 
@@ -128,21 +130,25 @@ const authentication = createAuthentication({
   lastUses: { add: () => true },
   clock: systemClock,
 });
-const call = route(
-  {
-    id: 'bench.call',
-    method: 'POST',
-    path: '/v1/chat/completions',
-    area: 'bench',
-    summary: 'A call of a model',
-    ...(has('credential')
-      ? { credential: 'models', scope: 'models', allowsStaleAuthentication: true, errorShape: 'openai' }
-      : { credential: 'none' }),
-    ...(has('body, cancelling') ? { bodyContent: {}, bodyBytesMax: 16_777_216, bodyInflates: true } : {}),
-    responses: {},
-  },
-  handle as never,
-);
+/** What each rung adds to the route. */
+const options = {
+  ...(has('credential') ? { key: { in: 'models', scope: 'models', stale: true }, errors: 'openai' } : {}),
+  ...(has('body, cancelling') ? { body: bytes({}, { bytesMax: 16_777_216, inflates: true }) } : {}),
+};
+const routes: Routes = ({ plugin }) =>
+  new Elysia().use(plugin).post(
+    '/v1/chat/completions',
+    ({ request, body, state }) =>
+      handle({
+        request,
+        bytes: body as Uint8Array,
+        requestId: state.requestId,
+        principal: state.caller as Principal,
+        trace: state.trace,
+        keepPermit: () => state.keepPermit(),
+      }),
+    options as never,
+  );
 
 const address = { port: Number(port), hostname: '127.0.0.1' };
 if (name === 'floor') Bun.serve({ ...address, idleTimeout: 255, fetch: pass });
@@ -150,7 +156,8 @@ else if (!has('id, access line, metrics')) {
   const app = new Elysia().post('/v1/chat/completions', ({ request }) => pass(request), { parse: 'none' });
   Bun.serve({ ...address, idleTimeout: 255, fetch: app.fetch });
 } else {
-  const { fetch } = serveRoutes([call], {
+  const { fetch } = serveRoutes([routes], {
+    open: has('credential') ? [] : ['/v1/chat/completions'],
     authenticators: () => ({ key: authentication.authenticate, session: async () => undefined }),
     log,
     access: log.access,

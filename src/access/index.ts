@@ -1,5 +1,6 @@
 // Workspaces, their users and their keys: authentication, and the administration of access.
 
+import { Elysia } from 'elysia';
 import { createCachedLookup } from '../core/cached-lookup.ts';
 import type { Clock } from '../core/clock.ts';
 import { notFound } from '../core/errors.ts';
@@ -7,9 +8,8 @@ import type { WakeEventMover } from '../core/event.ts';
 import type { Logger } from '../core/logger.ts';
 import { createPeriodic } from '../core/periodic.ts';
 import { type Principal, type RemainingLimits, SCOPES } from '../core/principal.ts';
-import type { Area } from '../http/area.ts';
+import type { AreaWithRoutes, Routes } from '../http/area.ts';
 import type { Authenticators } from '../http/credentials.ts';
-import type { Route } from '../http/operation.ts';
 import type { Sql } from '../infra/postgres/client.ts';
 import type { Invalidation } from '../infra/postgres/invalidation.ts';
 import { createSweep } from '../infra/postgres/sweep.ts';
@@ -29,7 +29,7 @@ import {
 import { auditRoutes } from './routes/audit.ts';
 import { keyRoutes } from './routes/keys.ts';
 import { meRoutes } from './routes/me.ts';
-import { sessionRoutes } from './routes/session.ts';
+import { openSessionRoutes, sessionRoutes } from './routes/session.ts';
 import { signOnRoutes } from './routes/sign-on.ts';
 import { userRoutes } from './routes/users.ts';
 import { workspaceRoutes } from './routes/workspaces.ts';
@@ -63,7 +63,7 @@ export type AccessDeps = {
   settings: { auditRetentionDays: number; signOn?: SignOnSettings | undefined };
 };
 
-export type Access = Area & {
+export type Access = AreaWithRoutes & {
   authenticators: Authenticators;
   /** A user of a workspace; undefined when no user there has this id. */
   findUser(reference: UserReference): Promise<{ id: string; email: string } | undefined>;
@@ -145,14 +145,15 @@ export function createAccess(deps: AccessDeps): Access {
   });
 
   return {
-    routes: [
-      ...workspaceRoutes(stores.workspaces, clock),
-      ...userRoutes({ store: stores.users, ...administration }),
-      ...keyRoutes(createKeys({ store: stores.keys, ...administration })),
-      ...sessionRoutes(sessions),
-      ...signOnRoutes(signOn),
-      ...auditRoutes(createAudit({ store: stores.audit, requireWorkspace })),
-    ],
+    routes: (http) =>
+      new Elysia({ name: 'access' })
+        .use(workspaceRoutes(http, stores.workspaces, clock))
+        .use(userRoutes(http, { store: stores.users, ...administration }))
+        .use(keyRoutes(http, createKeys({ store: stores.keys, ...administration })))
+        .use(sessionRoutes(http, sessions))
+        .use(openSessionRoutes(http, sessions))
+        .use(signOnRoutes(http, signOn))
+        .use(auditRoutes(http, createAudit({ store: stores.audit, requireWorkspace }))),
     authenticators: { key: authentication.authenticate, session: sessions.authenticate },
     jobs: [
       lastUses.job,
@@ -177,8 +178,10 @@ export function createAccess(deps: AccessDeps): Access {
 type SelfServiceDeps = { sql: Sql; remaining(principal: Principal): Promise<RemainingLimits> };
 
 /** The operations of a key about itself. `remaining`: the remainders of its limits, as the gateway enforces them. */
-export const createSelfService = ({ sql, remaining }: SelfServiceDeps): Route[] =>
-  meRoutes({ store: createKeyStore(sql), remaining });
+export const createSelfService =
+  ({ sql, remaining }: SelfServiceDeps): Routes =>
+  (http) =>
+    meRoutes(http, { store: createKeyStore(sql), remaining });
 
 /** A caller who can open the database itself has every scope, and acts as the workspace's administrator. */
 export const trustedOperator = (workspaceId: string): Principal => ({

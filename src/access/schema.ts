@@ -204,10 +204,9 @@ export const AuditEntry = component('AuditEntry', 'A change, and who made it.', 
   actor: text(
     'The e-mail of the person, as it was then; or `command-line`, `service` for its jobs, or `nobody` for a refused sign-in without a known key.',
   ),
-  via: Type.Union(
-    (['key', 'session', 'sign-on', 'command-line', 'service'] as const).map((via) => Type.Literal(via)),
-    { description: 'How the actor was identified.' },
-  ),
+  via: oneOf(['key', 'session', 'sign-on', 'command-line', 'service'], {
+    description: 'How the actor was identified.',
+  }),
   user_id: nullable(Type.String(), 'The identifier of the person.'),
   key_id: nullable(Type.String(), 'The key of the request, or the one that opened its session.'),
   address: nullable(Type.String(), 'The IP address that the request came from.'),

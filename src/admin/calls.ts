@@ -1,18 +1,20 @@
 // Operations of the service, called in this process.
 
+import { type AnyElysia, Elysia } from 'elysia';
 import { ServiceError, ValidationFailure } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
+import type { Routes } from '../http/area.ts';
 import { createCors } from '../http/cors.ts';
-import { createHttp } from '../http/http.ts';
+import { createHttp, ELYSIA_OPTIONS } from '../http/http.ts';
 import type { InnerCall } from '../http/inner-calls.ts';
-import { adapt, openPathsOf, type Route } from '../http/operation.ts';
 import { explainOutage } from '../infra/postgres/client.ts';
+import { OPEN_PATHS } from '../open-paths.ts';
 
 /**
  * Calls operations in this process, by the same rules as requests from outside. The caller can access the database directly, and is
  * therefore trusted.
  */
-export function createCalls(routes: readonly Route[], log: Logger): InnerCall {
+export function createCalls(areas: readonly Routes[], log: Logger): InnerCall {
   const http = createHttp({
     authenticators: () => ({ key: () => undefined, session: async () => undefined }),
     cors: createCors([]),
@@ -21,7 +23,8 @@ export function createCalls(routes: readonly Route[], log: Logger): InnerCall {
     explainFailure: explainOutage,
     onInterrupt: () => () => undefined,
   });
-  http.serve(adapt(http, routes), openPathsOf(routes));
+  const app = areas.reduce<AnyElysia>((all, routes) => all.use(routes(http)), new Elysia(ELYSIA_OPTIONS));
+  http.serve(app, OPEN_PATHS);
   return http.call;
 }
 

@@ -1,11 +1,11 @@
 // Area D: bots. Events of chat apps are verified, and answered once each by conversations of the chat area.
 
+import { Elysia } from 'elysia';
 import type { Converse } from '../chat/converse.ts';
 import { createCachedLookup } from '../core/cached-lookup.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Logger } from '../core/logger.ts';
-import type { Area } from '../http/area.ts';
-import type { Route } from '../http/operation.ts';
+import type { AreaWithRoutes, Routes } from '../http/area.ts';
 import type { Sql } from '../infra/postgres/client.ts';
 import type { Invalidation } from '../infra/postgres/invalidation.ts';
 import type { Bot, BotReference } from './bot.ts';
@@ -14,8 +14,8 @@ import { ANSWER_TIMEOUT_MS, CACHE_TTL_MS, CACHED_BOTS_MAX, WORKSPACE_LENGTH_MAX 
 import { createAnswerEvent } from './operations/answer-event.ts';
 import { createReplySweep } from './reply-sweep.ts';
 import { botNotFound, registrationRoutes } from './routes/registration.ts';
-import { testEventRoute } from './routes/test-event.ts';
-import { createTakeEvent, webhookRoute } from './routes/webhook.ts';
+import { testEventRoutes } from './routes/test-event.ts';
+import { createTakeEvent, webhookRoutes } from './routes/webhook.ts';
 import { isBotId } from './schema.ts';
 import { createBotStore } from './store/bots.ts';
 import { createReplyStore } from './store/replies.ts';
@@ -30,10 +30,11 @@ export type BotAdministrationDeps = {
   clock: Clock;
 };
 
-export function createBotAdministration(deps: BotAdministrationDeps): Route[] {
-  const { sql, requireWorkspace, forget = () => undefined, clock } = deps;
-  return registrationRoutes({ store: createBotStore(sql), requireWorkspace, forget, clock });
-}
+/** The registrations alone, for the command line. */
+export const createBotAdministration =
+  ({ sql, requireWorkspace, forget = () => undefined, clock }: BotAdministrationDeps): Routes =>
+  (http) =>
+    registrationRoutes(http, { store: createBotStore(sql), requireWorkspace, forget, clock });
 
 export type BotsDeps = Omit<BotAdministrationDeps, 'forget'> & {
   invalidation: Pick<Invalidation, 'subscribe' | 'connected'>;
@@ -50,7 +51,7 @@ export function createBots({
   clock,
   log,
   answerTimeoutMs = ANSWER_TIMEOUT_MS,
-}: BotsDeps): Area {
+}: BotsDeps): AreaWithRoutes {
   const replies = createReplyStore(sql);
   const bots = createCachedLookup<Bot>({
     load: (key) => createBotStore(sql).find(toReference(key)),
@@ -73,11 +74,13 @@ export function createBots({
   const take = createTakeEvent(createAnswerEvent({ converse, replies, answerTimeoutMs, clock, log }));
 
   return {
-    routes: [
-      webhookRoute({ requireBot, verify: createVerify({ keySets, clock, log }), take }),
-      testEventRoute({ requireBot, sign: createTestIssuer({ keySets, clock, log }), take, clock }),
-      ...createBotAdministration({ sql, requireWorkspace, forget, clock }),
-    ],
+    routes: (http) =>
+      new Elysia({ name: 'bots' })
+        .use(webhookRoutes(http, { requireBot, verify: createVerify({ keySets, clock, log }), take }))
+        .use(
+          testEventRoutes(http, { requireBot, sign: createTestIssuer({ keySets, clock, log }), take, clock }),
+        )
+        .use(createBotAdministration({ sql, requireWorkspace, forget, clock })(http)),
     jobs: [createReplySweep({ sql, replies, clock, log })],
     checks: [],
     metrics: [],

@@ -76,7 +76,7 @@ export const AgentWrite = component('AgentWrite', 'An agent as it is to be.', {
     `Tokens that they may have together, about; default ${HISTORY_TOKENS_DEFAULT}.`,
   ),
   knowledge: Type.Optional(
-    Type.Union([...Knowledge.anyOf, Type.Null()], {
+    Type.Union([...Knowledge['anyOf'], Type.Null()], {
       description:
         '`documents`: it may cite what the owner of the asking key may see, which needs `documents:read`, too; default `none`.',
     }),

@@ -1,5 +1,6 @@
 // Area C: conversations. A channel's message is taken once, answered once, in order, with memory.
 
+import { Elysia } from 'elysia';
 import { createCachedLookup } from '../core/cached-lookup.ts';
 import type { Clock } from '../core/clock.ts';
 import type { WakeEventMover } from '../core/event.ts';
@@ -8,8 +9,7 @@ import type { OnInterrupt } from '../core/interruption.ts';
 import { parseJson } from '../core/json.ts';
 import type { Logger } from '../core/logger.ts';
 import type { StreamChat } from '../gateway/chat-call.ts';
-import type { Area } from '../http/area.ts';
-import type { Route } from '../http/operation.ts';
+import type { AreaWithRoutes, Routes } from '../http/area.ts';
 import type { Sql } from '../infra/postgres/client.ts';
 import type { Invalidation } from '../infra/postgres/invalidation.ts';
 import { createSweep } from '../infra/postgres/sweep.ts';
@@ -61,7 +61,7 @@ export type ChatDeps = {
 
 const DAY_MS = 86_400_000;
 
-export function createChat(deps: ChatDeps): Area & { converse: Converse } {
+export function createChat(deps: ChatDeps): AreaWithRoutes & { converse: Converse } {
   const { sql, invalidation, streamChat, searchDocuments, retrieve, requireWorkspace, wakeMover, log } = deps;
   const owner = newRandomId();
   const stores = {
@@ -122,12 +122,12 @@ export function createChat(deps: ChatDeps): Area & { converse: Converse } {
   });
 
   return {
-    routes: [
-      ...conversationRoutes({ sessions: stores.sessions, accept, show, wakeMover }),
-      ...sessionRoutes({ ...stores, show, wakeMover }),
-      ...messageRoutes({ store: stores.messages, follow: line.follow, wakeMover }),
-      ...agentRoutes({ store: stores.agents, requireWorkspace, changed: agents.reset }),
-    ],
+    routes: (http) =>
+      new Elysia({ name: 'chat' })
+        .use(conversationRoutes(http, { sessions: stores.sessions, accept, show, wakeMover }))
+        .use(sessionRoutes(http, { ...stores, show, wakeMover }))
+        .use(messageRoutes(http, { store: stores.messages, follow: line.follow, wakeMover }))
+        .use(agentRoutes(http, { store: stores.agents, requireWorkspace, changed: agents.reset })),
     jobs: [
       createRecovery({
         store: createRecoveryStore(sql, owner),
@@ -146,7 +146,7 @@ export function createChat(deps: ChatDeps): Area & { converse: Converse } {
 }
 
 /** The administration of agents alone: running processes hear of changes from the database. */
-export const createAgentAdministration = (
-  sql: Sql,
-  requireWorkspace: (id: string) => Promise<void>,
-): Route[] => agentRoutes({ store: createAgentStore(sql), requireWorkspace, changed: () => undefined });
+export const createAgentAdministration =
+  (sql: Sql, requireWorkspace: (id: string) => Promise<void>): Routes =>
+  (http) =>
+    agentRoutes(http, { store: createAgentStore(sql), requireWorkspace, changed: () => undefined });

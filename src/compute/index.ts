@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { EmbedTexts } from '../core/embed-texts.ts';
 import type { OnInterrupt } from '../core/interruption.ts';
 import type { Logger } from '../core/logger.ts';
-import type { Area } from '../http/area.ts';
+import type { AreaWithRoutes } from '../http/area.ts';
 import { loadModule } from '../infra/wasm/module.ts';
 import { createPool } from '../infra/wasm/pool.ts';
 import { computeCheck, computeMetrics } from './health.ts';
@@ -22,7 +22,11 @@ export type ComputeDeps = {
   log: Logger;
 };
 
-export function createCompute({ settings, onInterrupt, log }: ComputeDeps): Area & { embed: EmbedTexts } {
+export function createCompute({
+  settings,
+  onInterrupt,
+  log,
+}: ComputeDeps): AreaWithRoutes & { embed: EmbedTexts } {
   const pool = createPool({
     name: 'compute.threads',
     entry: new URL('./thread.ts', import.meta.url),
@@ -33,7 +37,7 @@ export function createCompute({ settings, onInterrupt, log }: ComputeDeps): Area
   });
   onInterrupt(pool.interrupt);
   return {
-    routes: computeRoutes({ fibonacci: createFibonacci({ pool }) }),
+    routes: (http) => computeRoutes(http, { fibonacci: createFibonacci({ pool }) }),
     embed: createEmbed({ pool }),
     jobs: [pool.job],
     checks: [computeCheck(pool.metrics)],

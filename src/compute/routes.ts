@@ -1,4 +1,6 @@
-import { type Route, route } from '../http/operation.ts';
+import { Elysia } from 'elysia';
+import type { Http } from '../http/http.ts';
+import { answer, parameters, refusals } from '../http/input.ts';
 import type { createFibonacci } from './operations/fibonacci.ts';
 import { ComputeQuery, ComputeResult } from './schema.ts';
 
@@ -15,46 +17,45 @@ function toNetwork(address: string): string {
 /** nginx's status for a disconnected client; only the log shows it. */
 const CLIENT_LEFT = 499;
 
-export function computeRoutes({ fibonacci }: { fibonacci: ReturnType<typeof createFibonacci> }): Route[] {
-  return [
-    route(
-      {
-        id: 'compute.fibonacci',
-        work: 'model',
-        method: 'GET',
-        path: '/compute',
-        area: 'compute',
+export const computeRoutes = (
+  { plugin }: Http,
+  { fibonacci }: { fibonacci: ReturnType<typeof createFibonacci> },
+) =>
+  new Elysia({ name: 'compute', tags: ['compute'] }).use(plugin).get(
+    '/compute',
+    async ({ query, request, state: { origin } }) => {
+      try {
+        const { n, result, durationMs } = await fibonacci(
+          query.n,
+          toNetwork(origin.address ?? ''),
+          request.signal,
+        );
+        return { n, result, duration_ms: Math.round(durationMs * 1000) / 1000 };
+      } catch (error) {
+        if (request.signal.aborted) return new Response(null, { status: CLIENT_LEFT });
+        throw error;
+      }
+    },
+    {
+      work: 'model',
+      noIdleTimeout: true,
+      keepsAddress: true,
+      query: parameters(ComputeQuery),
+      response: {
+        200: answer({
+          description: 'The number.',
+          schema: ComputeResult,
+          example: { n: 42, result: '267914296', duration_ms: 512.6 },
+        }),
+        ...refusals(503),
+      },
+      detail: {
+        operationId: 'compute.fibonacci',
         summary: 'Compute a Fibonacci number by naive recursion',
         description:
           'Work for a processor, that grows with n by 1.6 a step: 50 takes most of a minute. It runs beside the requests, ' +
           'in a thread, and ends when its client leaves. Clients share the threads by their addresses: the one that has used least is ' +
           'next, with its shortest computation first.',
-        credential: 'none',
-        noIdleTimeout: true,
-        notesAddress: true,
-        query: ComputeQuery,
-        responses: {
-          200: {
-            description: 'The number.',
-            schema: ComputeResult,
-            example: { n: 42, result: '267914296', duration_ms: 512.6 },
-          },
-        },
-        refusals: [503],
       },
-      async ({ query, request, origin }) => {
-        try {
-          const { n, result, durationMs } = await fibonacci(
-            query.n,
-            toNetwork(origin.address ?? ''),
-            request.signal,
-          );
-          return { n, result, duration_ms: Math.round(durationMs * 1000) / 1000 };
-        } catch (error) {
-          if (request.signal.aborted) return new Response(null, { status: CLIENT_LEFT });
-          throw error;
-        }
-      },
-    ),
-  ];
-}
+    },
+  );

@@ -11,17 +11,13 @@ import { pageHeaders, renderIndexPage, type SignOnLink } from './index-page.ts';
 import { isPage } from './pages.ts';
 
 export type ConsoleDeps = {
-  http: Http;
   /** The object store's origin as browsers reach it. */
   storeOrigin: string;
   /** The provider at which people can sign in. */
   signOn?: SignOnLink | undefined;
 };
 
-/** The paths that need no key: the page itself asks for one. */
-export const CONSOLE_OPEN_PATHS = ['/admin', '/admin/:page', '/admin/assets/:file'];
-
-export function createConsole({ http, storeOrigin, signOn }: ConsoleDeps) {
+export function createConsole(http: Http, { storeOrigin, signOn }: ConsoleDeps) {
   const assets = createAssets();
   const headers = pageHeaders(storeOrigin);
   const answer = (request: Request, status = 200): Response =>

@@ -1,5 +1,6 @@
 // Area A: documents. File bytes go directly between client and object store; this area keeps their records.
 
+import { Elysia } from 'elysia';
 import { createBatcher } from '../core/batcher.ts';
 import { createCachedLookup } from '../core/cached-lookup.ts';
 import type { Clock } from '../core/clock.ts';
@@ -8,7 +9,7 @@ import type { Job } from '../core/lifecycle.ts';
 import type { Logger } from '../core/logger.ts';
 import { createPeriodic, UPKEEP_DELAY_MS } from '../core/periodic.ts';
 import type { Principal } from '../core/principal.ts';
-import type { Area } from '../http/area.ts';
+import type { AreaWithRoutes, Routes } from '../http/area.ts';
 import type { Sql } from '../infra/postgres/client.ts';
 import { exclusively, isRunning } from '../infra/postgres/exclusive.ts';
 import type { Invalidation } from '../infra/postgres/invalidation.ts';
@@ -76,7 +77,7 @@ export type DocumentsDeps = {
   };
 };
 
-export function createDocuments(deps: DocumentsDeps): Area & {
+export function createDocuments(deps: DocumentsDeps): AreaWithRoutes & {
   searchAsPerson: ReturnType<typeof createSearchAsPerson>;
   /** Those of the documents that the caller may see now. */
   visibleTo(principal: Principal, ids: readonly string[]): Promise<Set<string>>;
@@ -172,30 +173,38 @@ export function createDocuments(deps: DocumentsDeps): Area & {
     new Set((await store.visibleAmong(viewer, ids)).map(({ id }) => id));
   const render = createRender(bucket);
   const bin = createBin({ store, changed, objectsQueued });
-  const routes = [
-    ...uploadRoutes({
-      presigner: objects,
-      clock,
-      uploadBytesMax: settings.uploadBytesMax,
-      confirm: createConfirm({
-        store,
-        objects,
-        onRecorded: content.wake === undefined ? [custody.recorded] : [custody.recorded, content.wake],
-        discard: discarded.add,
-        findUser: deps.findUser,
-        uploadBytesMax: settings.uploadBytesMax,
-      }),
-      download: createDownload({ documents, presigner: objects, clock }),
-      render,
-    }),
-    ...metadataRoutes({ edit: createEdit({ store, changed, findUser: deps.findUser }), store, render }),
-    ...searchRoutes({ search: find, store, bucket: objects.bucket, render }),
-    ...binRoutes({ bin, store, render }),
-    ...content.routes,
-    ...retrieval.routes,
-    ...feed.routes,
-    ...history.routes,
-  ];
+  const routes: Routes = (http) =>
+    new Elysia({ name: 'documents' })
+      .use(
+        uploadRoutes(http, {
+          presigner: objects,
+          clock,
+          uploadBytesMax: settings.uploadBytesMax,
+          confirm: createConfirm({
+            store,
+            objects,
+            onRecorded: content.wake === undefined ? [custody.recorded] : [custody.recorded, content.wake],
+            discard: discarded.add,
+            findUser: deps.findUser,
+            uploadBytesMax: settings.uploadBytesMax,
+          }),
+          download: createDownload({ documents, presigner: objects, clock }),
+          render,
+        }),
+      )
+      .use(
+        metadataRoutes(http, {
+          edit: createEdit({ store, changed, findUser: deps.findUser }),
+          store,
+          render,
+        }),
+      )
+      .use(searchRoutes(http, { search: find, store, bucket: objects.bucket, render }))
+      .use(binRoutes(http, { bin, store, render }))
+      .use(content.routes(http))
+      .use(retrieval.routes(http))
+      .use(feed.routes(http))
+      .use(history.routes(http));
 
   const periodic = (name: string, run: (signal: AbortSignal) => Promise<void>): Job =>
     createPeriodic({

@@ -1,5 +1,6 @@
 // Area B: the model gateway. Every call of a model goes through `serve`: cache, limits, attempts, answer, account.
 
+import { Elysia } from 'elysia';
 import type { Clock } from '../core/clock.ts';
 import { createDeadlines } from '../core/deadlines.ts';
 import type { Embeddings, EmbedTexts } from '../core/embed-texts.ts';
@@ -7,8 +8,7 @@ import type { RecordEvents } from '../core/event.ts';
 import type { OnInterrupt } from '../core/interruption.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Principal, RemainingLimits } from '../core/principal.ts';
-import type { Area } from '../http/area.ts';
-import type { Route } from '../http/operation.ts';
+import type { AreaWithRoutes, Routes } from '../http/area.ts';
 import type { Sql } from '../infra/postgres/client.ts';
 import { createSweep } from '../infra/postgres/sweep.ts';
 import { createLedger } from './accounting/ledger.ts';
@@ -30,7 +30,7 @@ import { createModelUsage, type DescribeKeys } from './operations/model-usage.ts
 import { createModelsState } from './operations/models-state.ts';
 import { modelCallRoutes } from './routes/model-calls.ts';
 import { modelUsageRoutes } from './routes/model-usage.ts';
-import { modelsStateRoute } from './routes/models-state.ts';
+import { modelsStateRoutes } from './routes/models-state.ts';
 import { createServe } from './serve.ts';
 import { createAllowanceStore } from './store/allowances.ts';
 import { createModelUsageStore } from './store/model-usage.ts';
@@ -64,12 +64,15 @@ export type GatewayDeps = {
 const SUMS_SWEEP_MS = 600_000;
 const SUMS_SWEEP_ROWS = 5000;
 
-/** The accounts alone, also for the command line. */
-export const createModelUsageAdministration = (
-  deps: Pick<GatewayDeps, 'describeKeys' | 'clock'> & { sql: Sql },
-): Route[] => modelUsageRoutes(createModelUsage({ ...deps, store: createModelUsageStore(deps.sql) }));
+type AccountsDeps = Pick<GatewayDeps, 'describeKeys' | 'clock'> & { sql: Sql };
 
-export function createGateway(deps: GatewayDeps): Area & {
+/** The accounts, for the command line alone, too. */
+export const createModelUsageAdministration =
+  (deps: AccountsDeps): Routes =>
+  (http) =>
+    modelUsageRoutes(http, createModelUsage({ ...deps, store: createModelUsageStore(deps.sql) }));
+
+export function createGateway(deps: GatewayDeps): AreaWithRoutes & {
   streamChat: StreamChat;
   embeddings: Embeddings;
   /** Returns the remainders of the limits of the caller's key, as the next call of a model would find them. */
@@ -131,17 +134,19 @@ export function createGateway(deps: GatewayDeps): Area & {
   const embeddings = createServeEmbeddings({ serve, allowances, catalogue: current });
 
   return {
-    routes: [
-      ...modelCallRoutes({
-        forward: createForward({ serve, embeddings, onInterrupt }),
-        workspaceEmbeddings: createWorkspaceEmbeddings({ embeddings, catalogue: current, onInterrupt }),
-        models: createModels(current),
-        choices: toChoices(catalogue.known),
-        bodyBytesMax: deps.bodyBytesMax,
-      }),
-      modelsStateRoute(createModelsState({ catalogue, targets: targets.all, attempts, clock })),
-      ...createModelUsageAdministration({ sql, describeKeys: deps.describeKeys, clock }),
-    ],
+    routes: (http) =>
+      new Elysia({ name: 'gateway' })
+        .use(
+          modelCallRoutes(http, {
+            forward: createForward({ serve, embeddings, onInterrupt }),
+            workspaceEmbeddings: createWorkspaceEmbeddings({ embeddings, catalogue: current, onInterrupt }),
+            models: createModels(current),
+            choices: toChoices(catalogue.known),
+            bodyBytesMax: deps.bodyBytesMax,
+          }),
+        )
+        .use(modelsStateRoutes(http, createModelsState({ catalogue, targets: targets.all, attempts, clock })))
+        .use(createModelUsageAdministration({ sql, describeKeys: deps.describeKeys, clock })(http)),
     streamChat: createStreamChat({ serve, catalogue: current, onInterrupt }),
     embeddings: createModelEmbeddings({ embeddings, embed, catalogue: current, remaining }),
     remaining,

@@ -5,7 +5,6 @@ import { component, flag, integer, moment, nullable, oneOf, openComponent, text 
 import { EMBEDDING_INPUTS_MAX } from './limits.ts';
 import { GROUPINGS } from './store/model-usage.ts';
 
-export const NoParameters = Type.Object({});
 export const ModelPath = Type.Object({ model_id: text('The name of the model, slashes included.') });
 export const WorkspacePath = Type.Object({ workspace_id: text('The workspace of the key.') });
 

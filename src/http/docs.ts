@@ -10,7 +10,7 @@ import { Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
 import { notFound } from '../core/errors.ts';
 import { acceptedEncoding } from './accept.ts';
-import { createDocumentation, DOCUMENTATION_PATH } from './documentation.ts';
+import { createDocumentation } from './documentation.ts';
 import type { Http } from './http.ts';
 import { parameters } from './input.ts';
 import { describeOperations, documentInfo } from './openapi-document.ts';
@@ -39,11 +39,8 @@ const CONTENT_SECURITY_POLICY =
 /** The document is cached for this time only, because the configuration may change. */
 const DOCUMENT_TTL_MS = 1000;
 
-/** The paths that need no key. */
-export const DOCS_OPEN_PATHS = ['/docs', '/docs/json', '/docs/assets/:file', DOCUMENTATION_PATH];
-
 /** The document, by @elysiajs/swagger, from what the routes of the table state; the page, which that package takes from a CDN, is ours. */
-export function createDocs({ http, version }: { http: Http; version: string }) {
+export function createDocs(http: Http, version: string) {
   const describe = cachedFor(DOCUMENT_TTL_MS, () => describeOperations(http.operations()));
   const readAsset = createAssets();
   return new Elysia({ name: 'docs', tags: ['docs'] })

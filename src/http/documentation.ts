@@ -13,7 +13,7 @@ const FOLDER = join(import.meta.dir, '../../docs');
 const IMAGES: Record<string, string> = { png: 'image/png', svg: 'image/svg+xml' };
 
 /** Relative links work, because the pages have the places that they have in the folder. */
-export const DOCUMENTATION_PATH = '/docs/pages/*';
+const DOCUMENTATION_PATH = '/docs/pages/*';
 
 export function createDocumentation({ plugin }: Http) {
   let files: ReadonlySet<string> | undefined;

@@ -1,12 +1,14 @@
 // Probes and metrics: no key, nothing secret.
 
-import { Type } from '@sinclair/typebox';
+import { type Static, Type } from '@sinclair/typebox';
+import { Elysia, status } from 'elysia';
 import { unavailable } from '../core/errors.ts';
 import { type FamiliesOfProcess, joinFamilies, type MetricFamily } from '../core/metric-families.ts';
 import type { Part, Siblings } from '../core/siblings.ts';
 import { prefersHtml } from './accept.ts';
+import type { Http } from './http.ts';
+import { answer } from './input.ts';
 import { type Metric, type RequestMetrics, renderFamilies } from './metrics.ts';
-import { type Route, route } from './operation.ts';
 import { type Checked, joinChecks, type ReadinessCheck, runCheck } from './readiness.ts';
 import { component, described, oneOf, text } from './schemas.ts';
 import { answerTextPage, renderRoot } from './text-page.ts';
@@ -43,8 +45,6 @@ const Root = component('Root', 'What answers here.', {
   docs: text('The path of its description.'),
 });
 
-const PROBE = { area: 'health', method: 'GET', credential: 'none' } as const;
-
 export type HealthDeps = {
   version: string;
   checks: readonly ReadinessCheck[];
@@ -56,7 +56,7 @@ export type HealthDeps = {
   siblings: Siblings | undefined;
 };
 
-export function healthRoutes(deps: HealthDeps): Route[] {
+export function createHealth({ plugin }: Http, deps: HealthDeps) {
   const { siblings, requestMetrics } = deps;
   const check = (): Promise<Checked[]> => Promise.all(deps.checks.map(runCheck));
   const families = (): MetricFamily[] => requestMetrics.families(deps.metrics);
@@ -75,83 +75,74 @@ export function healthRoutes(deps: HealthDeps): Route[] {
     if (parts === undefined) throw unavailable('The owner of the processes does not answer.');
     return joinFamilies(parts.filter(({ answer }) => answer !== undefined).map(toFamilies));
   };
-  return [
-    route(
+  return new Elysia({ name: 'health', tags: ['health'] })
+    .use(plugin)
+    .get(
+      '/',
+      ({ request }) => {
+        const headers = { vary: 'accept' };
+        if (prefersHtml(request)) return answerTextPage('Atrium', renderRoot(deps.version), headers);
+        const state = deps.ending() ? 'ending' : 'ok';
+        const body = { name: 'Atrium', version: deps.version, status: state, docs: '/docs' };
+        return Response.json(body, { headers });
+      },
       {
-        ...PROBE,
-        id: 'service.root',
-        path: '/',
-        summary: 'What this is, and where it is described; for browsers a page with the ways on',
-        responses: {
-          200: {
+        response: {
+          200: answer({
             description: 'The service.',
             schema: Root,
             mediaType: 'text/html',
             example: { name: 'Atrium', version: deps.version, status: 'ok', docs: '/docs' },
-          },
+          }),
+        },
+        detail: {
+          operationId: 'service.root',
+          summary: 'What this is, and where it is described; for browsers a page with the ways on',
         },
       },
-      ({ request }) => {
-        const headers = { vary: 'accept' };
-        if (prefersHtml(request)) return answerTextPage('Atrium', renderRoot(deps.version), headers);
-        const status = deps.ending() ? 'ending' : 'ok';
-        return Response.json({ name: 'Atrium', version: deps.version, status, docs: '/docs' }, { headers });
-      },
-    ),
-    route(
-      {
-        ...PROBE,
-        id: 'health.live',
-        path: '/healthz',
-        summary: 'Whether the process is alive',
-        responses: { 200: { description: 'Alive.', schema: Liveness, example: { status: 'ok' } } },
-      },
-      () => ({ status: 'ok' }),
-    ),
-    route(
-      {
-        ...PROBE,
-        id: 'health.ready',
-        path: '/readyz',
-        summary: 'Whether the interface can be served',
-        responses: {
-          200: { description: 'It can.', schema: Readiness, example: READINESS_EXAMPLE },
-          503: { description: 'It cannot, as a whole.', schema: Readiness },
-        },
-      },
+    )
+    .get('/healthz', () => ({ status: 'ok' as const }), {
+      response: { 200: answer({ description: 'Alive.', schema: Liveness, example: { status: 'ok' } }) },
+      detail: { operationId: 'health.live', summary: 'Whether the process is alive' },
+    })
+    .get(
+      '/readyz',
       async () => {
         const body = await readiness();
-        return Response.json(body, { status: body.status === 'unavailable' ? 503 : 200 });
+        return status(body.status === 'unavailable' ? 503 : 200, body);
       },
-    ),
-    route(
       {
-        ...PROBE,
-        id: 'health.metrics',
-        path: '/metrics',
-        summary: 'Figures of all processes of this service on the machine, in the Prometheus text format',
-        responses: { 200: { description: 'Figures.', mediaType: 'text/plain' } },
+        response: {
+          200: answer({ description: 'It can.', schema: Readiness, example: READINESS_EXAMPLE }),
+          503: answer({ description: 'It cannot, as a whole.', schema: Readiness }),
+        },
+        detail: { operationId: 'health.ready', summary: 'Whether the interface can be served' },
       },
+    )
+    .get(
+      '/metrics',
       async () =>
         new Response(renderFamilies(await allFamilies()), {
           headers: { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' },
         }),
-    ),
-    route(
       {
-        ...PROBE,
-        area: 'administration',
-        credential: 'administration',
-        scope: 'admin',
-        id: 'admin.status',
-        work: 'exempt',
-        path: '/admin/api/status',
-        summary: 'Each backing service with its state and metrics',
-        responses: { 200: { description: 'States.', schema: Readiness, example: READINESS_EXAMPLE } },
+        response: { 200: answer({ description: 'Figures.', mediaType: 'text/plain' }) },
+        detail: {
+          operationId: 'health.metrics',
+          summary: 'Figures of all processes of this service on the machine, in the Prometheus text format',
+        },
       },
-      readiness,
-    ),
-  ];
+    )
+    .get('/admin/api/status', readiness, {
+      key: { in: 'administration', scope: 'admin' },
+      work: 'exempt',
+      response: { 200: answer({ description: 'States.', schema: Readiness, example: READINESS_EXAMPLE }) },
+      detail: {
+        tags: ['administration'],
+        operationId: 'admin.status',
+        summary: 'Each backing service with its state and metrics',
+      },
+    });
 }
 
 const toFamilies = ({ process, answer }: Part): FamiliesOfProcess => ({
@@ -159,7 +150,7 @@ const toFamilies = ({ process, answer }: Part): FamiliesOfProcess => ({
   families: answer as MetricFamily[],
 });
 
-function renderReadiness(checked: readonly Checked[], ending: boolean) {
+function renderReadiness(checked: readonly Checked[], ending: boolean): Static<typeof Readiness> {
   const unavailable = ending || checked.some(({ essential, state }) => essential && state.state === 'down');
   const degraded = checked.some(({ state }) => state.state !== 'ready');
   const services = Object.fromEntries(checked.map(({ name, state }) => [name, state]));

@@ -7,7 +7,7 @@ import { ValidationFailure } from '../core/errors.ts';
 import { readBody } from './body.ts';
 import { readDecodedBody } from './inflate.ts';
 import { JSON_BODY_BYTES_MAX } from './limits.ts';
-import type { ResponseSpec } from './schemas.ts';
+import { type RefusalStatus, type ResponseSpec, type Responses, withErrors } from './schemas.ts';
 import { createValidator, toJsonBody } from './validation.ts';
 
 /** The body of a route, as the document describes it. */
@@ -17,11 +17,11 @@ export type BodySpec = {
 };
 
 const bodies = new WeakMap<object, BodySpec>();
-const answers = new WeakMap<object, ResponseSpec>();
+const described = new WeakMap<object, ResponseSpec>();
 
 /** What a route's `body` and the entries of its `response` were made from; undefined for other schemas. */
 export const bodySpecOf = (schema: object): BodySpec | undefined => bodies.get(schema);
-export const answerSpecOf = (schema: object): ResponseSpec | undefined => answers.get(schema);
+export const answerSpecOf = (schema: object): ResponseSpec | undefined => described.get(schema);
 
 type Validate = (value: unknown) => { value: unknown } | Promise<{ value: unknown }>;
 
@@ -83,6 +83,20 @@ export function answer<S extends TSchema>(spec: ResponseSpec & { schema: S }): S
 export function answer(spec: ResponseSpec): TSchema;
 export function answer(spec: ResponseSpec): TSchema {
   const made = withStandard(spec.schema ?? Type.Unknown(), asItIs);
-  answers.set(made, spec);
+  described.set(made, spec);
   return made;
 }
+
+type Answers<Specs extends Responses> = {
+  [Status in keyof Specs]: Specs[Status] extends { schema: infer S extends TSchema } ? S : TSchema;
+};
+
+/** Answers that several routes share. */
+export const answers = <const Specs extends Responses>(specs: Specs): Answers<Specs> =>
+  Object.fromEntries(Object.entries(specs).map(([status, spec]) => [status, answer(spec)])) as Answers<Specs>;
+
+/** Refusals with these statuses, with the meaning that they have in all areas. */
+export const refusals = <const Status extends RefusalStatus>(...statuses: readonly Status[]) =>
+  Object.fromEntries(
+    Object.entries(withErrors({}, statuses)).map(([status, spec]) => [status, answer(spec)]),
+  ) as unknown as Record<Status, TSchema>;

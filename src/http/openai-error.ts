@@ -2,7 +2,8 @@
 
 import { Type } from '@sinclair/typebox';
 import { type ErrorKind, type RefusalOptions, ServiceError, type ValidationFailure } from '../core/errors.ts';
-import { component, nullable, type Responses, text } from './schemas.ts';
+import { answer } from './input.ts';
+import { component, nullable, text } from './schemas.ts';
 
 export type OpenAiDetails = {
   type?: string;
@@ -125,8 +126,8 @@ const MEANINGS = {
   504: 'The upstream did not answer in time.',
 } as const;
 
-/** An operation's own answers, and refusals in OpenAI's shape. */
-export function withOpenAiErrors(own: Responses, statuses: readonly (keyof typeof MEANINGS)[]): Responses {
-  const refusals = statuses.map((status) => [status, { description: MEANINGS[status], schema: OpenAiError }]);
-  return { ...(Object.fromEntries(refusals) as Responses), ...own };
-}
+/** Refusals with these statuses, in OpenAI's shape. */
+export const openAiRefusals = <const Status extends keyof typeof MEANINGS>(...statuses: readonly Status[]) =>
+  Object.fromEntries(
+    statuses.map((status) => [status, answer({ description: MEANINGS[status], schema: OpenAiError })]),
+  ) as Record<Status, typeof OpenAiError>;

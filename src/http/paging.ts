@@ -4,6 +4,7 @@
 import { type TSchema, Type } from '@sinclair/typebox';
 import { TIME_MAX_MS } from '../core/date-time.ts';
 import { valueError } from '../core/errors.ts';
+import { answer } from './input.ts';
 import { component, text } from './schemas.ts';
 
 const PAGE_SIZE_MAX = 100;
@@ -31,8 +32,8 @@ export const pageOf = <Item extends TSchema>(item: Item, id: string) =>
   });
 
 /** The answer of an operation that gives a page; `example`: one of its rows. */
-export const pageAnswer = (description: string, schema: TSchema, example: unknown) => ({
-  200: { description, schema, example: { items: [example], next_cursor: null } },
+export const pageAnswer = <S extends TSchema>(description: string, schema: S, example: unknown) => ({
+  200: answer({ description, schema, example: { items: [example], next_cursor: null } }),
 });
 
 /** Where a row stands in the order (created_at, id). */

@@ -121,14 +121,15 @@ export function createHttpPlugin({
   );
 }
 
-/** What a handler returns as the answer: JSON with the status that it set, 200 by default. */
+/** What a handler returns as the answer: JSON with the status that it set, 200 by default; nothing is 204. */
 function toResponse(value: unknown, status: number | string | undefined): Response {
   if (value instanceof Response) return value;
   if (value instanceof ElysiaCustomStatusResponse) {
     const { code, response } = value;
-    return code === 204
-      ? new Response(null, { status: 204 })
-      : Response.json(response, { status: Number(code) });
+    return code === 204 ? noContent() : Response.json(response, { status: Number(code) });
   }
+  if (value === undefined) return noContent();
   return Response.json(value, { status: typeof status === 'number' ? status : 200 });
 }
+
+const noContent = (): Response => new Response(null, { status: 204 });

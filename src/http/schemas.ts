@@ -5,6 +5,7 @@ import {
   type SchemaOptions,
   type TProperties,
   type TSchema,
+  type TUnsafe,
   Type,
 } from '@sinclair/typebox';
 
@@ -38,11 +39,12 @@ export const text = (description: string) => Type.String({ description });
 export const integer = (description: string) => Type.Integer({ description });
 export const flag = (description: string) => Type.Boolean({ description });
 export const moment = (description: string) => Type.String({ format: 'date-time', description });
+/** A choice of words. Its type is stated, because Elysia's types read unions of tuples alone. */
 export const oneOf = <const Word extends string>(words: readonly Word[], options: SchemaOptions = {}) =>
   Type.Union(
     words.map((word) => Type.Literal(word)),
     options,
-  );
+  ) as unknown as TUnsafe<Word>;
 
 /** A schema that is used in several places, with its description in this one. Not for schemas that are components. */
 export const described = <S extends TSchema>(schema: S, description: string): S => ({

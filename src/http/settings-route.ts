@@ -1,8 +1,10 @@
 // The settings in force and the versions, for operators.
 
 import { Type } from '@sinclair/typebox';
+import { Elysia } from 'elysia';
 import type { SettingInForce } from '../core/settings-reader.ts';
-import { type Route, route } from './operation.ts';
+import type { Http } from './http.ts';
+import { answer } from './input.ts';
 import { component, flag, nullable, text } from './schemas.ts';
 
 export type SettingsDeps = {
@@ -31,18 +33,13 @@ const ServiceSettings = component('ServiceSettings', 'How the service was starte
   settings: Type.Array(SettingRead, { description: 'In the order of `--help`.' }),
 });
 
-export const settingsRoute = ({ settings, versions }: SettingsDeps): Route =>
-  route(
-    {
-      area: 'administration',
-      credential: 'administration',
-      scope: 'operator',
-      id: 'admin.settings',
-      method: 'GET',
-      path: '/admin/api/settings',
-      summary: 'The settings in force and the versions, without secrets',
-      responses: {
-        200: {
+export const createSettings = ({ plugin }: Http, { settings, versions }: SettingsDeps) =>
+  new Elysia({ name: 'settings', tags: ['administration'] })
+    .use(plugin)
+    .get('/admin/api/settings', async () => ({ versions: await versions(), settings: [...settings] }), {
+      key: { in: 'administration', scope: 'operator' },
+      response: {
+        200: answer({
           description: 'Settings and versions.',
           schema: ServiceSettings,
           example: {
@@ -58,8 +55,10 @@ export const settingsRoute = ({ settings, versions }: SettingsDeps): Route =>
               },
             ],
           },
-        },
+        }),
       },
-    },
-    async () => ({ versions: await versions(), settings }),
-  );
+      detail: {
+        operationId: 'admin.settings',
+        summary: 'The settings in force and the versions, without secrets',
+      },
+    });

@@ -4,10 +4,10 @@
 import type { Clock } from '../core/clock.ts';
 import type { Logger } from '../core/logger.ts';
 import { createPeriodic } from '../core/periodic.ts';
-import type { Area } from '../http/area.ts';
+import type { AreaWithRoutes } from '../http/area.ts';
 import type { Sql } from '../infra/postgres/client.ts';
 import { exclusively } from '../infra/postgres/exclusive.ts';
-import { trendsRoute } from './routes.ts';
+import { trendsRoutes } from './routes.ts';
 import { createTrendStore, type Measure, SERVICE } from './store.ts';
 import { DAY_MS, firstDayShown, startOf } from './times.ts';
 
@@ -30,7 +30,7 @@ export type TrendsDeps = {
   log: Logger;
 };
 
-export function createTrends(deps: TrendsDeps): Area {
+export function createTrends(deps: TrendsDeps): AreaWithRoutes {
   const { sql, clock, log } = deps;
   const store = createTrendStore(sql);
   let measuresAtMs = Number.NEGATIVE_INFINITY;
@@ -61,7 +61,7 @@ export function createTrends(deps: TrendsDeps): Area {
     await store.keepGreatest(measures, startOf(clock.now(), DAY_MS / 24));
   };
   return {
-    routes: [trendsRoute(store, deps)],
+    routes: (http) => trendsRoutes(http, { store, ...deps }),
     jobs: [
       createPeriodic({
         name: 'trends',

@@ -1,6 +1,8 @@
 import { Type } from '@sinclair/typebox';
+import { Elysia } from 'elysia';
 import type { Clock } from '../core/clock.ts';
-import { type Route, route } from '../http/operation.ts';
+import type { Http } from '../http/http.ts';
+import { answer, parameters, refusals } from '../http/input.ts';
 import { component, moment, WorkspacePath } from '../http/schemas.ts';
 import type { Name, TrendStore } from './store.ts';
 import { firstDayShown } from './times.ts';
@@ -26,54 +28,60 @@ const Trends = component('Trends', 'Measures of the last 30 days.', {
   ),
 });
 
-type RoutesDeps = {
+type TrendsRoutesDeps = {
+  store: Pick<TrendStore, 'read'>;
   /** Throws 404. */
   requireWorkspace(id: string): Promise<void>;
   clock: Clock;
 };
 
-export const trendsRoute = (
-  store: Pick<TrendStore, 'read'>,
-  { requireWorkspace, clock }: RoutesDeps,
-): Route =>
-  route(
+export const trendsRoutes = ({ plugin }: Http, { store, requireWorkspace, clock }: TrendsRoutesDeps) =>
+  new Elysia({ name: 'trends', tags: ['administration'] }).use(plugin).get(
+    '/admin/api/workspaces/:workspace_id/trends',
+    async ({ params }) => {
+      await requireWorkspace(params.workspace_id);
+      const rows = await store.read(params.workspace_id, firstDayShown(clock));
+      return {
+        storage: seriesOf(rows, ['documents', 'bytes']).map(({ at, measured }) => ({
+          at,
+          documents: measured('documents'),
+          bytes: measured('bytes'),
+        })),
+        backlog: seriesOf(rows, ['events_waiting', 'jobs_waiting']).map(({ at, measured }) => ({
+          at,
+          events: measured('events_waiting'),
+          jobs: measured('jobs_waiting'),
+        })),
+      };
+    },
     {
-      area: 'administration',
-      credential: 'administration',
-      scope: 'admin',
-      id: 'admin.trends',
+      key: { in: 'administration', scope: 'admin' },
       work: 'heavy',
-      method: 'GET',
-      path: '/admin/api/workspaces/{workspace_id}/trends',
-      summary: 'The storage of a workspace by day, and what waited in the service by hour',
-      description: 'Measured in the background: what changed now is in it a little later.',
-      parameters: WorkspacePath,
-      responses: {
-        200: {
+      params: parameters(WorkspacePath),
+      response: {
+        200: answer({
           description: 'The last 30 days.',
           schema: Trends,
           example: {
             storage: [{ at: '2026-11-21T00:00:00.000Z', documents: 1204, bytes: 481_296_384 }],
             backlog: [{ at: '2026-11-21T10:00:00.000Z', events: 3, jobs: 0 }],
           },
-        },
+        }),
+        ...refusals(404),
       },
-      refusals: [404],
-    },
-    async ({ path }) => {
-      await requireWorkspace(path.workspace_id);
-      const rows = await store.read(path.workspace_id, firstDayShown(clock));
-      const at = (names: Partial<Record<Name, string>>): object[] => {
-        const ofNames = rows.filter(({ name }) => name in names);
-        return [...Map.groupBy(ofNames, (row) => row.at.getTime())].map(([time, found]) => ({
-          at: new Date(time).toISOString(),
-          ...Object.fromEntries(Object.values(names).map((member) => [member, 0])),
-          ...Object.fromEntries(found.map(({ name, value }) => [names[name] ?? name, value])),
-        }));
-      };
-      return {
-        storage: at({ documents: 'documents', bytes: 'bytes' }),
-        backlog: at({ events_waiting: 'events', jobs_waiting: 'jobs' }),
-      };
+      detail: {
+        operationId: 'admin.trends',
+        summary: 'The storage of a workspace by day, and what waited in the service by hour',
+        description: 'Measured in the background: what changed now is in it a little later.',
+      },
     },
   );
+
+/** The measures with these names by their times; 0 where one of them is absent. */
+function seriesOf(rows: Awaited<ReturnType<TrendStore['read']>>, names: readonly Name[]) {
+  const ofNames = rows.filter(({ name }) => names.includes(name));
+  return [...Map.groupBy(ofNames, ({ at }) => at.getTime())].map(([time, found]) => ({
+    at: new Date(time).toISOString(),
+    measured: (name: Name): number => found.find((row) => row.name === name)?.value ?? 0,
+  }));
+}

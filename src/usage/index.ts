@@ -1,12 +1,13 @@
 // Area E: usage events of applications and of the service itself. A buffer keeps them until the database has them; they are
 // read in pages and in sums.
 
+import { Elysia } from 'elysia';
 import type { Clock } from '../core/clock.ts';
 import type { EventProjection, RecordEvents, WakeEventMover } from '../core/event.ts';
 import type { Job } from '../core/lifecycle.ts';
 import type { Logger } from '../core/logger.ts';
 import { createPeriodic } from '../core/periodic.ts';
-import type { Area } from '../http/area.ts';
+import type { AreaWithRoutes } from '../http/area.ts';
 import type { Sql } from '../infra/postgres/client.ts';
 import { exclusively } from '../infra/postgres/exclusive.ts';
 import { createSweep } from '../infra/postgres/sweep.ts';
@@ -56,7 +57,7 @@ export type UsageDeps = {
   log: Logger;
 };
 
-export type Usage = Area & {
+export type Usage = AreaWithRoutes & {
   record: RecordEvents;
   wakeMover: WakeEventMover;
   /** The first of the jobs: for a command that sends events without the rest. */
@@ -133,20 +134,22 @@ export async function createUsage(deps: UsageDeps): Promise<Usage> {
     buffer: opening,
     awaitStored: (timeoutMs) => awaitStored(buffer, timeoutMs),
     waiting: health.waiting,
-    routes: [
-      ...eventRoutes({
-        ingest: createIngest({ appender, clock }),
-        retrieve: createRetrieve({
-          reader: createEventReader(sql, deps.lastingSql),
-          awaitStoring: settled,
-          keptSince: () => (retentionDays === 0 ? undefined : horizon()),
-          clock,
-        }),
-        summarise: createSummarise({ summaries: createSummaries(sql), awaitStoring: settled, clock }),
-      }),
-      ...conversationEventRoutes(createConversationEventReader(sql)),
-      ...deadLetterRoutes(createDeadLetters({ store: letters, appender })),
-    ],
+    routes: (http) =>
+      new Elysia({ name: 'usage' })
+        .use(
+          eventRoutes(http, {
+            ingest: createIngest({ appender, clock }),
+            retrieve: createRetrieve({
+              reader: createEventReader(sql, deps.lastingSql),
+              awaitStoring: settled,
+              keptSince: () => (retentionDays === 0 ? undefined : horizon()),
+              clock,
+            }),
+            summarise: createSummarise({ summaries: createSummaries(sql), awaitStoring: settled, clock }),
+          }),
+        )
+        .use(conversationEventRoutes(http, createConversationEventReader(sql)))
+        .use(deadLetterRoutes(http, createDeadLetters({ store: letters, appender }))),
     jobs: [
       opening,
       health.job,

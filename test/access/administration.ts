@@ -80,7 +80,7 @@ export async function startInstance(options: { url: string; clock?: TestClock; l
   ];
   const lifecycle = createLifecycle(jobs, log);
   await lifecycle.start();
-  const { http, fetch } = serveRoutes(access.routes, {
+  const { http, fetch } = serveRoutes([access.routes], {
     access: (entry) => log.info(entry, 'request'),
     authenticators: () => access.authenticators,
     log,
@@ -110,6 +110,7 @@ export async function startInstance(options: { url: string; clock?: TestClock; l
   };
   return {
     access,
+    operations: http.operations,
     ask,
     clock,
     sql,

@@ -6,7 +6,7 @@ import { startAdministration } from './administration.ts';
 const administration = await shared(startAdministration());
 
 test('every operation of the administration is there, once', () => {
-  const operations = administration.access.routes.map(({ operation }) => operation);
+  const operations = administration.operations();
   expect(operations.map(({ method, path }) => `${method} ${path.replace('/admin/api', '')}`).sort()).toEqual([
     'DELETE /session',
     'DELETE /workspaces/{workspace_id}/keys/{key_id}',
@@ -35,9 +35,9 @@ test('every operation of the administration is there, once', () => {
 });
 
 test('examples are of the schema that they illustrate', () => {
-  for (const { operation } of administration.access.routes) {
-    const { body, bodyExample, responses } = operation;
-    if (body !== undefined) expect(createValidator(body)(bodyExample, []).entries).toEqual([]);
+  for (const { body, responses } of administration.operations()) {
+    for (const { schema, example } of Object.values(body?.contents ?? {}))
+      expect(createValidator(schema)(example, []).entries).toEqual([]);
     for (const { schema, example } of Object.values(responses)) {
       if (schema === undefined || example === undefined) continue;
       expect(createValidator(schema)(example, []).entries).toEqual([]);

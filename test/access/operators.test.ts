@@ -151,7 +151,7 @@ async function statusFor(caller: string, target: Target, call: Call): Promise<nu
 }
 
 async function onCommandLine(target: Target, { operation, path, body }: Call): Promise<number> {
-  const { http } = serveRoutes(administration.access.routes);
+  const { http } = serveRoutes([administration.access.routes]);
   const [, , id = ''] = path.split('/');
   const input = { path: { workspace_id: WORKSPACE, key_id: id, user_id: id }, body };
   expect(target.userId).not.toBe('');

@@ -113,7 +113,7 @@ async function startChat(url: string, options: StartOptions): Promise<ChatProces
     wakeMover: () => undefined,
     onInterrupt: () => () => undefined,
   });
-  const served = serveRoutes(routes, {
+  const served = serveRoutes([routes], {
     authenticators: () => ({ key: principalOf, session: async () => undefined }),
     log: silentLog,
     explainFailure: explainOutage,

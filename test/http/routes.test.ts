@@ -2,21 +2,17 @@
 
 import { expect, test } from 'bun:test';
 import { Type } from '@sinclair/typebox';
-import { type AnyElysia, Elysia, status } from 'elysia';
-import { ELYSIA_OPTIONS, type Http } from '../../src/http/http.ts';
+import { Elysia, status } from 'elysia';
+import type { Routes } from '../../src/http/area.ts';
+import type { Http } from '../../src/http/http.ts';
 import { answer, json, parameters } from '../../src/http/input.ts';
 import { serveRoutes } from '../support/serve-routes.ts';
 
 const GOOD = answer({ description: 'Good.' });
 
-/** The application of one area's routes. */
-function serve(area: (http: Http) => unknown, open: readonly string[] = []) {
-  const { http } = serveRoutes([]);
-  const app: AnyElysia = new Elysia(ELYSIA_OPTIONS).use(area(http) as AnyElysia);
-  return { http, fetch: http.serve(app, open) };
-}
+const serve = (area: Routes, open: readonly string[] = []) => serveRoutes([area], { open });
 
-const statusesOf = (area: (http: Http) => unknown, open: readonly string[] = []): string =>
+const statusesOf = (area: Routes, open: readonly string[] = []): string =>
   Object.keys(serve(area, open).http.operations()[0]?.responses ?? {}).join(' ');
 
 test('the refusals of a route follow from its key, its scope, its parameters and its body', () => {
@@ -24,8 +20,10 @@ test('the refusals of a route follow from its key, its scope, its parameters and
   const body = json(Type.Object({ n: Type.Integer() }));
   const response = { 200: GOOD };
   const key = { in: 'svc-key' } as const;
-  const of = (options: object) => (http: Http) =>
-    new Elysia().use(http.plugin).post('/a', () => ({}), { response, ...options });
+  const of =
+    (options: object): Routes =>
+    (http) =>
+      new Elysia().use(http.plugin).post('/a', () => ({}), { response, ...options });
   expect(statusesOf(of({}), ['/a'])).toBe('200');
   expect(statusesOf(of({ query }), ['/a'])).toBe('200 422');
   expect(statusesOf(of({ key }))).toBe('200 401 503');

@@ -3,10 +3,12 @@
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { Type } from '@sinclair/typebox';
+import { type AnyElysia, Elysia } from 'elysia';
 import fc from 'fast-check';
 import { listen } from '../../src/app.ts';
+import type { Routes } from '../../src/http/area.ts';
 import { ELYSIA_OPTIONS } from '../../src/http/http.ts';
-import { type Route, route } from '../../src/http/operation.ts';
+import { parameters } from '../../src/http/input.ts';
 import { sendRaw } from '../acceptance/support/raw-request.ts';
 import { serveRoutes } from '../support/serve-routes.ts';
 
@@ -27,33 +29,32 @@ const PATHS = [
   '/admin/api/workspaces/{workspace_id}/keys',
 ];
 
-/** Answers with the operation and the parameters in headers. */
-const echo = (path: string): Route => {
-  const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name ?? '');
-  return route(
-    {
-      id: `test.${path}`,
-      method: 'GET',
-      path,
-      area: 'test',
-      summary: 'A test',
-      credential: 'none',
-      parameters: Type.Object(Object.fromEntries(names.map((name) => [name, Type.String()]))),
-      query: Type.Object({ q: Type.Optional(Type.String()) }),
-      responses: {},
-    },
-    (input) => {
-      const told = JSON.stringify([path, input.path, input.query]);
-      return new Response(null, { headers: { 'x-told': encodeURIComponent(told) } });
-    },
-  );
+/** Answers with the path of the route and the parameters in a header. */
+const echo: Routes = ({ plugin }) => {
+  const area: AnyElysia = new Elysia().use(plugin);
+  for (const path of PATHS) {
+    const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name ?? '');
+    area.get(
+      path.replaceAll(/\{(\w+)\}/g, ':$1'),
+      ({ params, query }) => {
+        const told = JSON.stringify([path, params, query]);
+        return new Response(null, { headers: { 'x-told': encodeURIComponent(told) } });
+      },
+      {
+        params: parameters(Type.Object(Object.fromEntries(names.map((name) => [name, Type.String()])))),
+        query: parameters(Type.Object({ q: Type.Optional(Type.String()) })),
+      },
+    );
+  }
+  return area;
 };
 
 let url: string;
 let stop: () => Promise<unknown>;
 
 beforeAll(() => {
-  const server = listen(serveRoutes(PATHS.map(echo), {}, ELYSIA_OPTIONS).fetch, {
+  const open = PATHS.map((path) => path.replaceAll(/\{(\w+)\}/g, ':$1'));
+  const server = listen(serveRoutes([echo], { open, options: ELYSIA_OPTIONS }).fetch, {
     hostname: '127.0.0.1',
     port: 0,
   });

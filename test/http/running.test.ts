@@ -2,9 +2,11 @@
 
 import { expect, test } from 'bun:test';
 import { Type } from '@sinclair/typebox';
+import { Elysia } from 'elysia';
 import { createInterruption } from '../../src/core/interruption.ts';
+import type { Routes } from '../../src/http/area.ts';
 import { bodyMemory } from '../../src/http/body.ts';
-import { route } from '../../src/http/operation.ts';
+import { json } from '../../src/http/input.ts';
 import { serveRoutes } from '../support/serve-routes.ts';
 
 const ignore = (): void => undefined;
@@ -23,20 +25,10 @@ function serving(handle: () => unknown, deps: { log?: Partial<typeof LOG>; acces
   return { http, fetch, interrupt };
 }
 
-const routeOf = (handle: () => unknown) =>
-  route(
-    {
-      id: 'test.boundary',
-      method: 'POST',
-      path: '/',
-      area: 'test',
-      summary: 'A test',
-      credential: 'none',
-      body: Type.Object({}),
-      responses: { 200: { description: 'Good.' } },
-    },
-    handle,
-  );
+const routeOf =
+  (handle: () => unknown): Routes =>
+  ({ plugin }) =>
+    new Elysia().use(plugin).post('/', () => handle() as object, { body: json(Type.Object({})) });
 
 const ask = (): Request =>
   new Request('http://localhost/', {

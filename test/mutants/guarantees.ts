@@ -430,7 +430,7 @@ export const guarantees: readonly Guarantee[] = [
     says: "The portal's session is of no use to pages of other sites and ports, and opens only the workspace of its key",
     tests: ['test/console/serving.test.ts', 'test/access/session.test.ts'],
     mistakes: [
-      'an operator reads documents of another workspace with the cookie of the portal',
+      'the calls of the portal take a key in the place of its cookie',
       'a page of another port of the same host uses the session of the portal',
       'a one-time link signs in as often as it is opened',
     ],

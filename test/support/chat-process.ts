@@ -56,7 +56,7 @@ const chat = createChat({
   settings: config.chat,
   log,
 });
-const { http, fetch } = serveRoutes([...chat.routes, ...access.routes, ...usage.routes], {
+const { http, fetch } = serveRoutes([chat.routes, access.routes, usage.routes], {
   access: log.access,
   authenticators: () => access.authenticators,
   log,

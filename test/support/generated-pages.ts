@@ -12,11 +12,9 @@ import { createLogger } from '../../src/core/logger.ts';
 import type { Setting } from '../../src/core/settings-reader.ts';
 import { createCors } from '../../src/http/cors.ts';
 import { STATUS } from '../../src/http/failures.ts';
-import { healthRoutes } from '../../src/http/health.ts';
 import { createHttp } from '../../src/http/http.ts';
 import { OPENAI_ERRORS } from '../../src/http/openai-error.ts';
 import type { Operation } from '../../src/http/routes.ts';
-import { settingsRoute } from '../../src/http/settings-route.ts';
 import { connectPostgres } from '../../src/infra/postgres/client.ts';
 import { createObjectStore } from '../../src/infra/s3/client.ts';
 import { SETTINGS } from '../../src/settings.ts';
@@ -65,12 +63,13 @@ export async function allOperations(): Promise<Operation[]> {
     ending: () => false,
     siblings: undefined,
   };
-  const settings = settingsRoute({ settings: [], versions: async () => ({}) });
   createApp({
     http,
-    routes: [...areas.routes, ...healthRoutes(health), settings],
-    version: '0',
+    areas,
+    health,
+    settings: { settings: [], versions: async () => ({}) },
     console: { storeOrigin: 'http://127.0.0.1:1' },
+    version: '0',
   });
   return http.operations().filter(({ isHidden }) => !isHidden);
 }

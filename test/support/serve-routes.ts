@@ -1,20 +1,27 @@
-// Some routes in this process, with everything that requests pass on their way to them.
+// The routes of some areas in this process, with everything that requests pass on their way to them.
 
-import { Elysia, type ElysiaConfig } from 'elysia';
+import { type AnyElysia, Elysia, type ElysiaConfig } from 'elysia';
+import type { Routes } from '../../src/http/area.ts';
 import { createCors } from '../../src/http/cors.ts';
 import { createHttp, type HttpDeps } from '../../src/http/http.ts';
-import { adapt, openPathsOf, type Route } from '../../src/http/operation.ts';
+import { OPEN_PATHS } from '../../src/open-paths.ts';
 
 const ignore = (): void => undefined;
 
 /**
- * Returns `fetch` as the server calls it. Without `authenticators` no key is known. `options` of Elysia: those of the service read no
- * URL that begins with https.
+ * Returns `fetch` as the server calls it. Without `authenticators` no key is known. `open`: more paths that need no key. `options` of
+ * Elysia: those of the service read no URL that begins with https.
  */
 export function serveRoutes(
-  routes: readonly Route[],
-  deps: Partial<HttpDeps> = {},
-  options: ElysiaConfig<''> = { normalize: false },
+  areas: readonly Routes[],
+  {
+    open = [],
+    options = { normalize: false },
+    ...deps
+  }: Partial<HttpDeps> & {
+    open?: readonly string[];
+    options?: ElysiaConfig<''>;
+  } = {},
 ) {
   const http = createHttp({
     authenticators: () => ({ key: () => undefined, session: async () => undefined }),
@@ -25,6 +32,6 @@ export function serveRoutes(
     onInterrupt: () => () => undefined,
     ...deps,
   });
-  const app = new Elysia(options).use(adapt(http, routes));
-  return { http, fetch: http.serve(app, openPathsOf(routes)) };
+  const app = areas.reduce<AnyElysia>((all, routes) => all.use(routes(http)), new Elysia(options));
+  return { http, fetch: http.serve(app, [...OPEN_PATHS, ...open]) };
 }

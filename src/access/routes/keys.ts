@@ -1,5 +1,8 @@
+import type { Static } from '@sinclair/typebox';
+import { Elysia } from 'elysia';
 import { isUuid } from '../../core/ids.ts';
-import { type Route, route } from '../../http/operation.ts';
+import type { Http } from '../../http/http.ts';
+import { answer, json, parameters, refusals } from '../../http/input.ts';
 import { PageQuery, pageAnswer, toPageRequest } from '../../http/paging.ts';
 import { WorkspacePath } from '../../http/schemas.ts';
 import { KEY_CREATE_EXAMPLE, KEY_CREATED_EXAMPLE, KEY_EXAMPLE } from '../examples.ts';
@@ -7,105 +10,110 @@ import type { Keys } from '../keys.ts';
 import { KeyCreate, KeyCreated, KeyPage, KeyPatch, KeyPath, KeyRead, KeyRotate } from '../schema.ts';
 import type { KeyReference } from '../store/keys.ts';
 
-const ADMINISTRATION = { area: 'access', credential: 'administration', scope: 'admin' } as const;
-const COLLECTION = '/admin/api/workspaces/{workspace_id}/keys';
-const ITEM = { ...ADMINISTRATION, path: `${COLLECTION}/{key_id}`, parameters: KeyPath } as const;
+const ADMINISTRATION = { key: { in: 'administration', scope: 'admin' } } as const;
+const ITEM = { ...ADMINISTRATION, work: 'exempt', params: parameters(KeyPath) } as const;
 
 /** No cache, in the browser or on the way, keeps a secret. */
-const answerWithKey = (key: object): Response =>
+const answerWithKey = (key: KeyCreated): Response =>
   Response.json(key, { status: 201, headers: { 'cache-control': 'no-store' } });
 
-const toReference = (path: { workspace_id: string; key_id: string }): KeyReference => ({
-  workspaceId: path.workspace_id,
-  keyId: path.key_id,
+const toReference = (params: Static<typeof KeyPath>): KeyReference => ({
+  workspaceId: params.workspace_id,
+  keyId: params.key_id,
 });
 
-export function keyRoutes(keys: Keys): Route[] {
-  return [
-    route(
-      {
-        ...ADMINISTRATION,
-        id: 'access.list-keys',
-        work: 'exempt',
-        method: 'GET',
-        path: COLLECTION,
+export function keyRoutes({ plugin }: Http, keys: Keys) {
+  return new Elysia({
+    name: 'access.keys',
+    prefix: '/admin/api/workspaces/:workspace_id/keys',
+    tags: ['access'],
+  })
+    .use(plugin)
+    .get('', ({ params, query }) => keys.list(params.workspace_id, toPageRequest(query, isUuid)), {
+      ...ADMINISTRATION,
+      work: 'exempt',
+      params: parameters(WorkspacePath),
+      query: parameters(PageQuery),
+      response: {
+        ...pageAnswer('A page of keys, without the keys themselves.', KeyPage, KEY_EXAMPLE),
+        ...refusals(404),
+      },
+      detail: {
+        operationId: 'access.list-keys',
         summary: 'List the keys of a workspace that are not revoked, newest first',
-        parameters: WorkspacePath,
-        query: PageQuery,
-        responses: pageAnswer('A page of keys, without the keys themselves.', KeyPage, KEY_EXAMPLE),
-        refusals: [404],
       },
-      ({ path, query }) => keys.list(path.workspace_id, toPageRequest(query, isUuid)),
-    ),
-    route(
+    })
+    .post(
+      '',
+      async ({ principal, author, params, body }) =>
+        answerWithKey(await keys.create({ principal, author }, params.workspace_id, body)),
       {
         ...ADMINISTRATION,
-        id: 'access.create-key',
-        audits: ['access.create-key', 'access.create-user'],
         events: ['auth.user.create'],
-        method: 'POST',
-        path: COLLECTION,
-        summary: 'Create a key',
-        description:
-          'The key is in this answer and in no other. It acts for the person of `user_email` (who is added to the ' +
-          'workspace if need be), or of the e-mail of the caller. Only operators give the scope `operator`, or ' +
-          'create keys that act for another operator.',
-        parameters: WorkspacePath,
-        body: KeyCreate,
-        bodyExample: KEY_CREATE_EXAMPLE,
-        responses: { 201: { description: 'The key.', schema: KeyCreated, example: KEY_CREATED_EXAMPLE } },
-        refusals: [404],
+        audits: ['access.create-key', 'access.create-user'],
+        params: parameters(WorkspacePath),
+        body: json(KeyCreate, { example: KEY_CREATE_EXAMPLE }),
+        response: {
+          201: answer({ description: 'The key.', schema: KeyCreated, example: KEY_CREATED_EXAMPLE }),
+          ...refusals(404),
+        },
+        detail: {
+          operationId: 'access.create-key',
+          summary: 'Create a key',
+          description:
+            'The key is in this answer and in no other. It acts for the person of `user_email` (who is added to the ' +
+            'workspace if need be), or of the e-mail of the caller. Only operators give the scope `operator`, or ' +
+            'create keys that act for another operator.',
+        },
       },
-      async (input) => answerWithKey(await keys.create(input, input.path.workspace_id, input.body)),
-    ),
-    route(
+    )
+    .patch(
+      '/:key_id',
+      ({ principal, author, params, body }) => keys.update({ principal, author }, toReference(params), body),
       {
         ...ITEM,
-        id: 'access.update-key',
-        work: 'exempt',
         audits: ['access.update-key'],
-        method: 'PATCH',
-        summary: 'Rename, disable or enable a key',
-        body: KeyPatch,
-        bodyExample: { disabled: true },
-        responses: { 200: { description: 'The changed key.', schema: KeyRead, example: KEY_EXAMPLE } },
-        refusals: [404],
+        body: json(KeyPatch, { example: { disabled: true } }),
+        response: {
+          200: answer({ description: 'The changed key.', schema: KeyRead, example: KEY_EXAMPLE }),
+          ...refusals(404),
+        },
+        detail: { operationId: 'access.update-key', summary: 'Rename, disable or enable a key' },
       },
-      (input) => keys.update(input, toReference(input.path), input.body),
-    ),
-    route(
+    )
+    .post(
+      '/:key_id/rotate',
+      async ({ principal, author, params, body }) =>
+        answerWithKey(await keys.rotate({ principal, author }, toReference(params), body)),
       {
         ...ITEM,
-        id: 'access.rotate-key',
-        work: 'exempt',
         audits: ['access.rotate-key'],
-        method: 'POST',
-        path: `${ITEM.path}/rotate`,
-        summary: 'Replace a key by a new one with the same name, owner, scopes and limits',
-        description:
-          'The old key ends at once, unless the body says `{"grace_seconds": n}`. With `expires_at` in the body ' +
-          "the new key has that expiry, else the old one's. The body may be absent.",
-        body: KeyRotate,
-        bodyExample: { grace_seconds: 3600 },
-        bodyOptional: true,
-        responses: { 201: { description: 'The new key.', schema: KeyCreated, example: KEY_CREATED_EXAMPLE } },
-        refusals: [404, 409],
+        body: json(KeyRotate, { example: { grace_seconds: 3600 }, optional: true }),
+        response: {
+          201: answer({ description: 'The new key.', schema: KeyCreated, example: KEY_CREATED_EXAMPLE }),
+          ...refusals(404, 409),
+        },
+        detail: {
+          operationId: 'access.rotate-key',
+          summary: 'Replace a key by a new one with the same name, owner, scopes and limits',
+          description:
+            'The old key ends at once, unless the body says `{"grace_seconds": n}`. With `expires_at` in the body ' +
+            "the new key has that expiry, else the old one's. The body may be absent.",
+        },
       },
-      async (input) => answerWithKey(await keys.rotate(input, toReference(input.path), input.body)),
-    ),
-    route(
+    )
+    .delete(
+      '/:key_id',
+      ({ principal, author, params }) => keys.revoke({ principal, author }, toReference(params)),
       {
         ...ITEM,
-        id: 'access.revoke-key',
-        work: 'exempt',
         audits: ['access.revoke-key'],
-        method: 'DELETE',
-        summary: 'Revoke a key',
-        description: 'From this answer on no request with the key is accepted.',
-        responses: { 204: { description: 'Revoked; no content.' } },
-        refusals: [404],
+        response: { 204: answer({ description: 'Revoked; no content.' }), ...refusals(404) },
+        detail: {
+          operationId: 'access.revoke-key',
+          summary: 'Revoke a key',
+          description: 'From this answer on no request with the key is accepted.',
+        },
       },
-      (input) => keys.revoke(input, toReference(input.path)),
-    ),
-  ];
+    );
 }

@@ -1,7 +1,9 @@
 import { type Static, Type } from '@sinclair/typebox';
+import { Elysia } from 'elysia';
 import { unauthenticated } from '../../core/errors.ts';
 import type { Principal, RemainingLimits } from '../../core/principal.ts';
-import { type Route, route } from '../../http/operation.ts';
+import type { Http } from '../../http/http.ts';
+import { answer, parameters } from '../../http/input.ts';
 import { component, moment, nullable, text } from '../../http/schemas.ts';
 import { KEY_EXAMPLE, USER_EXAMPLE, WORKSPACE_EXAMPLE } from '../examples.ts';
 import { KeyRead, UserRead } from '../schema.ts';
@@ -68,35 +70,36 @@ const EXAMPLE: Static<typeof MeRead> = {
   },
 };
 
-export function meRoutes(deps: {
-  store: Pick<KeyStore, 'findOwn'>;
-  remaining(principal: Principal): Promise<RemainingLimits>;
-}): Route[] {
-  return [
-    route(
-      {
-        area: 'access',
-        credential: 'key',
-        id: 'access.read-me',
-        method: 'GET',
-        path: '/v1/me',
+export function meRoutes(
+  { plugin }: Http,
+  deps: {
+    store: Pick<KeyStore, 'findOwn'>;
+    remaining(principal: Principal): Promise<RemainingLimits>;
+  },
+) {
+  return new Elysia({ name: 'access.me', tags: ['access'] }).use(plugin).get(
+    '/v1/me',
+    async ({ principal }) => {
+      const [key, remaining] = await Promise.all([
+        deps.store.findOwn(principal.keyId),
+        deps.remaining(principal),
+      ]);
+      if (key === undefined) throw unauthenticated('The API key is unknown, expired or revoked');
+      return render(principal, key, remaining);
+    },
+    {
+      key: { in: 'key' },
+      query: parameters(Type.Object({}, { additionalProperties: false })),
+      response: { 200: answer({ description: 'The key.', schema: MeRead, example: EXAMPLE }) },
+      detail: {
+        operationId: 'access.read-me',
         summary: 'The key of the request, for whom it acts, and what is left of its limits',
         description:
           'Any key may ask this, whatever its scopes; it counts as no request. What is left is read from the ' +
           'gateway’s own counters, over all processes, and requests under way have reserved their part.',
-        query: Type.Object({}, { additionalProperties: false }),
-        responses: { 200: { description: 'The key.', schema: MeRead, example: EXAMPLE } },
       },
-      async ({ principal }) => {
-        const [key, remaining] = await Promise.all([
-          deps.store.findOwn(principal.keyId),
-          deps.remaining(principal),
-        ]);
-        if (key === undefined) throw unauthenticated('The API key is unknown, expired or revoked');
-        return render(principal, key, remaining);
-      },
-    ),
-  ];
+    },
+  );
 }
 
 const render = (

@@ -1,6 +1,8 @@
+import { Elysia } from 'elysia';
 import type { Clock } from '../../core/clock.ts';
 import { notFound } from '../../core/errors.ts';
-import { type Route, route } from '../../http/operation.ts';
+import type { Http } from '../../http/http.ts';
+import { answer, json, parameters, refusals } from '../../http/input.ts';
 import { PageQuery, pageAnswer, toPage, toPageRequest } from '../../http/paging.ts';
 import { WorkspacePath } from '../../http/schemas.ts';
 import { type Bot, type BotReference, toBotReference } from '../bot.ts';
@@ -9,9 +11,8 @@ import { BOT_EXAMPLE, BOT_PUT_EXAMPLE } from '../examples.ts';
 import { BotPage, BotPath, BotPut, BotRead, isBotId } from '../schema.ts';
 import type { BotStore } from '../store/bots.ts';
 
-const ADMINISTRATION = { area: 'bots', credential: 'administration', scope: 'admin' } as const;
-const COLLECTION = '/admin/api/workspaces/{workspace_id}/bots';
-const ITEM = { ...ADMINISTRATION, path: `${COLLECTION}/{bot_id}`, parameters: BotPath } as const;
+const ADMINISTRATION = { key: { in: 'administration', scope: 'admin' } } as const;
+const ITEM = { ...ADMINISTRATION, params: parameters(BotPath) } as const;
 const BOT = { schema: BotRead, example: BOT_EXAMPLE };
 
 export type RegistrationDeps = {
@@ -40,64 +41,53 @@ function render({ verification: { jwks_anywhere: _, ...verification }, ...bot }:
  * The bots of a workspace. A change applies from the next event on; in other processes after the notification of the
  * database.
  */
-export function registrationRoutes({ store, requireWorkspace, forget, clock }: RegistrationDeps): Route[] {
+export function registrationRoutes(
+  { plugin }: Http,
+  { store, requireWorkspace, forget, clock }: RegistrationDeps,
+) {
   const keepsUrl = async (reference: BotReference, { verification: { jwks } }: BotPut): Promise<boolean> => {
     if (typeof jwks !== 'string') return false;
     const verification = (await store.find(reference))?.verification;
     return verification?.jwks === jwks && verification.jwks_anywhere;
   };
-  return [
-    route(
+  return new Elysia({
+    name: 'bots.registration',
+    prefix: '/admin/api/workspaces/:workspace_id/bots',
+    tags: ['bots'],
+  })
+    .use(plugin)
+    .get(
+      '',
+      async ({ params, query }) => {
+        const page = toPageRequest(query, isBotId);
+        await requireWorkspace(params.workspace_id);
+        return toPage(await store.list(params.workspace_id, page), page.limit, render);
+      },
       {
         ...ADMINISTRATION,
-        id: 'bots.list',
-        method: 'GET',
-        path: COLLECTION,
-        summary: 'List the bots of a workspace, newest first',
-        parameters: WorkspacePath,
-        query: PageQuery,
-        responses: pageAnswer('A page of bots.', BotPage, BOT_EXAMPLE),
-        refusals: [404],
+        params: parameters(WorkspacePath),
+        query: parameters(PageQuery),
+        response: { ...pageAnswer('A page of bots.', BotPage, BOT_EXAMPLE), ...refusals(404) },
+        detail: { operationId: 'bots.list', summary: 'List the bots of a workspace, newest first' },
       },
-      async ({ path, query }) => {
-        const page = toPageRequest(query, isBotId);
-        await requireWorkspace(path.workspace_id);
-        return toPage(await store.list(path.workspace_id, page), page.limit, render);
-      },
-    ),
-    route(
-      {
-        ...ITEM,
-        id: 'bots.read',
-        method: 'GET',
-        summary: 'Read a bot',
-        responses: { 200: { description: 'The bot.', ...BOT } },
-        refusals: [404],
-      },
-      async ({ path }) => {
-        const bot = await store.find(toBotReference(path));
+    )
+    .get(
+      '/:bot_id',
+      async ({ params }) => {
+        const bot = await store.find(toBotReference(params));
         if (bot === undefined) throw botNotFound();
         return render(bot);
       },
-    ),
-    route(
       {
         ...ITEM,
-        id: 'bots.put',
-        audits: ['bots.put'],
-        method: 'PUT',
-        summary: 'Register a bot, or replace its registration',
-        description:
-          'Its webhook is `POST /chatapp/{workspace_id}/{bot_id}`. Without `agent_id` the default agent of the ' +
-          'workspace answers. A command, by the id that it has with the chat app, has a reply or an agent of its own. ' +
-          'Only an operator may give a URL of keys (`jwks`) that leads to an address that is not public.',
-        body: BotPut,
-        bodyExample: BOT_PUT_EXAMPLE,
-        responses: { 200: { description: 'The bot.', ...BOT } },
-        refusals: [404],
+        response: { 200: answer({ description: 'The bot.', ...BOT }), ...refusals(404) },
+        detail: { operationId: 'bots.read', summary: 'Read a bot' },
       },
-      async ({ path, body, principal, author }) => {
-        const reference = toBotReference(path);
+    )
+    .put(
+      '/:bot_id',
+      async ({ params, body, principal, author }) => {
+        const reference = toBotReference(params);
         // Others may keep the URL that an operator has given.
         const anywhere = principal.scopes.has('operator') || (await keepsUrl(reference, body));
         const settings = await checkRegistration(body, anywhere);
@@ -107,24 +97,38 @@ export function registrationRoutes({ store, requireWorkspace, forget, clock }: R
         forget(reference);
         return render(bot);
       },
-    ),
-    route(
       {
         ...ITEM,
-        id: 'bots.delete',
-        audits: ['bots.delete'],
-        method: 'DELETE',
-        summary: 'Remove a bot',
-        description: 'Its conversations stay.',
-        responses: { 204: { description: 'Removed; no content.' } },
-        refusals: [404],
+        audits: ['bots.put'],
+        body: json(BotPut, { example: BOT_PUT_EXAMPLE }),
+        response: { 200: answer({ description: 'The bot.', ...BOT }), ...refusals(404) },
+        detail: {
+          operationId: 'bots.put',
+          summary: 'Register a bot, or replace its registration',
+          description:
+            'Its webhook is `POST /chatapp/{workspace_id}/{bot_id}`. Without `agent_id` the default agent of the ' +
+            'workspace answers. A command, by the id that it has with the chat app, has a reply or an agent of its own. ' +
+            'Only an operator may give a URL of keys (`jwks`) that leads to an address that is not public.',
+        },
       },
-      async ({ author, path }) => {
-        const reference = toBotReference(path);
+    )
+    .delete(
+      '/:bot_id',
+      async ({ author, params }) => {
+        const reference = toBotReference(params);
         const deleted = await store.delete(reference, author);
         forget(reference);
         if (!deleted) throw botNotFound();
       },
-    ),
-  ];
+      {
+        ...ITEM,
+        audits: ['bots.delete'],
+        response: { 204: answer({ description: 'Removed; no content.' }), ...refusals(404) },
+        detail: {
+          operationId: 'bots.delete',
+          summary: 'Remove a bot',
+          description: 'Its conversations stay.',
+        },
+      },
+    );
 }

@@ -1,10 +1,12 @@
 import { Type } from '@sinclair/typebox';
+import { Elysia } from 'elysia';
 import type { Clock } from '../../core/clock.ts';
 import { ServiceError } from '../../core/errors.ts';
 import type { Principal } from '../../core/principal.ts';
 import { authorize } from '../../http/credentials.ts';
 import { STATUS } from '../../http/failures.ts';
-import { type Route, route } from '../../http/operation.ts';
+import type { Http } from '../../http/http.ts';
+import { answer, json, parameters, refusals } from '../../http/input.ts';
 import { component, described, integer } from '../../http/schemas.ts';
 import { type Bot, type BotReference, toBotReference } from '../bot.ts';
 import { EVENT_EXAMPLE } from '../examples.ts';
@@ -33,7 +35,7 @@ const BotTested = component('BotTested', 'What was sent to a bot, and what it an
 });
 
 /** A test takes the way of a real event, without the connection: the token, the rights, the body, the operation. */
-export function testEventRoute({ requireBot, sign, take, clock }: TestEventDeps): Route {
+export function testEventRoutes({ plugin }: Http, { requireBot, sign, take, clock }: TestEventDeps) {
   /** In the mode `key` the tester's own key sends the event. */
   const senderOf = async (bot: Bot, tester: Principal): Promise<Principal> => {
     if (bot.verification.mode === 'key') return tester;
@@ -41,40 +43,10 @@ export function testEventRoute({ requireBot, sign, take, clock }: TestEventDeps)
     await verify(bot.verification, token);
     return platformOf(bot);
   };
-  return route(
-    {
-      area: 'bots',
-      credential: 'administration',
-      scope: 'admin',
-      id: 'bots.test',
-      work: 'model',
-      method: 'POST',
-      path: '/admin/api/workspaces/{workspace_id}/bots/{bot_id}/test-events',
-      summary: 'Send a test event to a bot, and see what it answers',
-      description:
-        'The event is signed as the platform would sign it, and takes the way of a real one: it is verified as the bot is ' +
-        'registered, and its conversation is kept. It fails where a real one would fail, and `status` says how. The ' +
-        'signature is accepted once, and nowhere else. In the mode `key` the key of the caller sends the event.',
-      events: CAUSED,
-      audits: [],
-      parameters: BotPath,
-      body: BotTest,
-      bodyExample: { text: 'Where is the annual report?' },
-      responses: {
-        200: {
-          description: 'What was sent, and what was answered.',
-          schema: BotTested,
-          example: {
-            event: EVENT_EXAMPLE,
-            status: 200,
-            answer: { text: 'It is in the folder of the board.' },
-          },
-        },
-      },
-      refusals: [404],
-    },
-    async ({ path, body, principal }) => {
-      const bot = await requireBot(toBotReference(path));
+  return new Elysia({ name: 'bots.test-event', tags: ['bots'] }).use(plugin).post(
+    '/admin/api/workspaces/:workspace_id/bots/:bot_id/test-events',
+    async ({ params, body, principal }) => {
+      const bot = await requireBot(toBotReference(params));
       const event = toTestEvent(bot, {
         text: body.text,
         person: principal,
@@ -83,12 +55,40 @@ export function testEventRoute({ requireBot, sign, take, clock }: TestEventDeps)
       });
       try {
         const sender = await senderOf(bot, principal);
-        authorize(sender, SENDER, bot.workspaceId);
+        authorize(sender, { credential: SENDER.in, scope: SENDER.scope }, bot.workspaceId);
         return { event, status: 200, answer: (await take(bot, event, sender)).body };
       } catch (error) {
         if (!(error instanceof ServiceError)) throw error;
         return { event, status: STATUS[error.kind], answer: { detail: error.message } };
       }
+    },
+    {
+      key: { in: 'administration', scope: 'admin' },
+      work: 'model',
+      events: CAUSED,
+      audits: [],
+      params: parameters(BotPath),
+      body: json(BotTest, { example: { text: 'Where is the annual report?' } }),
+      response: {
+        200: answer({
+          description: 'What was sent, and what was answered.',
+          schema: BotTested,
+          example: {
+            event: EVENT_EXAMPLE,
+            status: 200,
+            answer: { text: 'It is in the folder of the board.' },
+          },
+        }),
+        ...refusals(404),
+      },
+      detail: {
+        operationId: 'bots.test',
+        summary: 'Send a test event to a bot, and see what it answers',
+        description:
+          'The event is signed as the platform would sign it, and takes the way of a real one: it is verified as the bot is ' +
+          'registered, and its conversation is kept. It fails where a real one would fail, and `status` says how. The ' +
+          'signature is accepted once, and nowhere else. In the mode `key` the key of the caller sends the event.',
+      },
     },
   );
 }

@@ -1,6 +1,9 @@
 import { type Static, Type } from '@sinclair/typebox';
+import { Elysia } from 'elysia';
 import type { Principal } from '../../core/principal.ts';
-import { type Route, route } from '../../http/operation.ts';
+import type { Http } from '../../http/http.ts';
+import { answer, bytes, parameters, refusals } from '../../http/input.ts';
+import type { VerifyToken } from '../../http/routes.ts';
 import { toJsonBody } from '../../http/validation.ts';
 import { renderForAddOn } from '../add-on.ts';
 import { ChatappAddOnEvent, ChatappAddOnReply } from '../add-on-schema.ts';
@@ -36,7 +39,7 @@ export const createTakeEvent =
   };
 
 /** Who sends events: the platform, and keys with this scope. */
-export const SENDER = { credential: 'key-or-token', scope: 'bots' } as const;
+export const SENDER = { in: 'key-or-token', scope: 'bots' } as const;
 
 /** The events of the service that an event of a chat app may cause. */
 export const CAUSED = [
@@ -50,45 +53,45 @@ export const CAUSED = [
 const EventBody = Type.Union([ChatappMessageRequest, ChatappEvent, ChatappAddOnEvent]);
 export const EventAnswer = Type.Union([ChatappReply, ChatappAddOnReply]);
 
-export function webhookRoute({ requireBot, verify, take }: WebhookDeps): Route {
-  return route(
+export function webhookRoutes({ plugin }: Http, { requireBot, verify, take }: WebhookDeps) {
+  const verifyToken: VerifyToken = async (token, { workspace_id, bot_id }) => {
+    const bot = await requireBot({ workspaceId: String(workspace_id), id: String(bot_id) });
+    await verify(bot.verification, token);
+    return platformOf(bot);
+  };
+  return new Elysia({ name: 'bots.webhook', tags: ['bots'] }).use(plugin).post(
+    '/chatapp/:workspace_id/:bot_id',
+    async ({ params, request, body, principal }) => {
+      const bot = await requireBot(toBotReference(params));
+      const taken = await take(bot, await toJsonBody(request, body), principal);
+      return Response.json(taken.body, taken.replayed ? { headers: { 'idempotent-replayed': 'true' } } : {});
+    },
     {
-      ...SENDER,
-      id: 'bots.answer',
+      key: { ...SENDER, verify: verifyToken },
       work: 'model',
-      method: 'POST',
-      path: '/chatapp/{workspace_id}/{bot_id}',
-      area: 'bots',
-      summary: 'Take an event of a chat app, and answer it',
-      description:
-        'Authorised by the token of the platform, as the bot is registered, or by an API key. Events of the types ' +
-        '`ADDED_TO_SPACE`, `REMOVED_FROM_SPACE`, `CARD_CLICKED`, `APP_COMMAND`, `APP_HOME`, `SUBMIT_FORM` and ' +
-        '`WIDGET_UPDATED` need no `message`, `configCompleteRedirectUrl` and `common`. ' +
-        'Events of Google Workspace add-ons (`commonEventObject`, `chat`) are understood likewise, and answered with ' +
-        'the action that sends the message. ' +
-        'An event that comes again is answered as before, with the header ' +
-        '`Idempotent-Replayed: true`. If a model fails or takes too long, the answer says so.',
       events: CAUSED,
-      parameters: WebhookPath,
-      bodyContent: { 'application/json': { schema: EventBody, example: EVENT_EXAMPLE } },
-      responses: {
-        200: {
+      params: parameters(WebhookPath),
+      body: bytes({ 'application/json': { schema: EventBody, example: EVENT_EXAMPLE } }),
+      response: {
+        200: answer({
           description: "The bot's message; `{}` for events that need none.",
           schema: EventAnswer,
           example: { text: 'It is in the folder of the board.' },
-        },
+        }),
+        ...refusals(404),
       },
-      refusals: [404],
-    },
-    async ({ path, request, bytes, principal }) => {
-      const bot = await requireBot(toBotReference(path));
-      const { body, replayed } = await take(bot, await toJsonBody(request, bytes), principal);
-      return Response.json(body, replayed ? { headers: { 'idempotent-replayed': 'true' } } : {});
-    },
-    async (token, path) => {
-      const bot = await requireBot(toBotReference(path));
-      await verify(bot.verification, token);
-      return platformOf(bot);
+      detail: {
+        operationId: 'bots.answer',
+        summary: 'Take an event of a chat app, and answer it',
+        description:
+          'Authorised by the token of the platform, as the bot is registered, or by an API key. Events of the types ' +
+          '`ADDED_TO_SPACE`, `REMOVED_FROM_SPACE`, `CARD_CLICKED`, `APP_COMMAND`, `APP_HOME`, `SUBMIT_FORM` and ' +
+          '`WIDGET_UPDATED` need no `message`, `configCompleteRedirectUrl` and `common`. ' +
+          'Events of Google Workspace add-ons (`commonEventObject`, `chat`) are understood likewise, and answered with ' +
+          'the action that sends the message. ' +
+          'An event that comes again is answered as before, with the header ' +
+          '`Idempotent-Replayed: true`. If a model fails or takes too long, the answer says so.',
+      },
     },
   );
 }

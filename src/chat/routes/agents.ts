@@ -1,5 +1,7 @@
+import { Elysia } from 'elysia';
 import { notFound, valueError } from '../../core/errors.ts';
-import { type Route, route } from '../../http/operation.ts';
+import type { Http } from '../../http/http.ts';
+import { answer, json, parameters, refusals } from '../../http/input.ts';
 import { PageQuery, pageAnswer, toPage, toPageRequest } from '../../http/paging.ts';
 import { WorkspacePath } from '../../http/schemas.ts';
 import { AgentPage, AgentPath, AgentRead, AgentWrite } from '../agent-schema.ts';
@@ -7,14 +9,13 @@ import { AGENT_EXAMPLE, AGENT_WRITE_EXAMPLE } from '../examples.ts';
 import { HISTORY_MESSAGES_DEFAULT, HISTORY_TOKENS_DEFAULT } from '../limits.ts';
 import type { AgentStore, StoredAgent } from '../store/agents.ts';
 
-const ADMINISTRATION = { area: 'chat', credential: 'administration', scope: 'admin' } as const;
-const COLLECTION = '/admin/api/workspaces/{workspace_id}/agents';
-const ITEM = { ...ADMINISTRATION, path: `${COLLECTION}/{agent_id}`, parameters: AgentPath } as const;
+const ADMINISTRATION = { key: { in: 'administration', scope: 'admin' } } as const;
+const ITEM = { ...ADMINISTRATION, params: parameters(AgentPath) } as const;
 const AGENT = { schema: AgentRead, example: AGENT_EXAMPLE };
 
-const toReference = (path: { workspace_id: string; agent_id: string }) => ({
-  workspaceId: path.workspace_id,
-  agentId: path.agent_id,
+const toReference = (params: { workspace_id: string; agent_id: string }) => ({
+  workspaceId: params.workspace_id,
+  agentId: params.agent_id,
 });
 
 const agentNotFound = () => notFound('Agent not found');
@@ -43,55 +44,44 @@ export type AgentRoutesDeps = {
   changed(): void;
 };
 
-export function agentRoutes({ store, requireWorkspace, changed }: AgentRoutesDeps): Route[] {
-  return [
-    route(
+export const agentRoutes = ({ plugin }: Http, { store, requireWorkspace, changed }: AgentRoutesDeps) =>
+  new Elysia({
+    name: 'chat.agents',
+    prefix: '/admin/api/workspaces/:workspace_id/agents',
+    tags: ['chat'],
+  })
+    .use(plugin)
+    .get(
+      '',
+      async ({ params, query }) => {
+        const page = toPageRequest(query, (id) => id !== '');
+        await requireWorkspace(params.workspace_id);
+        return toPage(await store.list(params.workspace_id, page), page.limit, renderAgent);
+      },
       {
         ...ADMINISTRATION,
-        id: 'chat.list-agents',
-        method: 'GET',
-        path: COLLECTION,
-        summary: 'List the agents of a workspace, newest first',
-        parameters: WorkspacePath,
-        query: PageQuery,
-        responses: pageAnswer('A page of agents.', AgentPage, AGENT_EXAMPLE),
-        refusals: [404],
+        params: parameters(WorkspacePath),
+        query: parameters(PageQuery),
+        response: { ...pageAnswer('A page of agents.', AgentPage, AGENT_EXAMPLE), ...refusals(404) },
+        detail: { operationId: 'chat.list-agents', summary: 'List the agents of a workspace, newest first' },
       },
-      async ({ path, query }) => {
-        const page = toPageRequest(query, (id) => id !== '');
-        await requireWorkspace(path.workspace_id);
-        return toPage(await store.list(path.workspace_id, page), page.limit, renderAgent);
-      },
-    ),
-    route(
-      {
-        ...ITEM,
-        id: 'chat.read-agent',
-        method: 'GET',
-        summary: 'An agent',
-        responses: { 200: { description: 'The agent.', ...AGENT } },
-        refusals: [404],
-      },
-      async ({ path }) => {
-        const agent = await store.find(toReference(path));
+    )
+    .get(
+      '/:agent_id',
+      async ({ params }) => {
+        const agent = await store.find(toReference(params));
         if (agent === undefined) throw agentNotFound();
         return renderAgent(agent);
       },
-    ),
-    route(
       {
         ...ITEM,
-        id: 'chat.put-agent',
-        audits: ['chat.put-agent'],
-        method: 'PUT',
-        summary: 'Create or replace an agent',
-        description: 'A session whose `agi_id` is its id, else one whose `persona_id` is, is answered by it.',
-        body: AgentWrite,
-        bodyExample: AGENT_WRITE_EXAMPLE,
-        responses: { 200: { description: 'The agent.', ...AGENT } },
-        refusals: [404],
+        response: { 200: answer({ description: 'The agent.', ...AGENT }), ...refusals(404) },
+        detail: { operationId: 'chat.read-agent', summary: 'An agent' },
       },
-      async ({ author, path, body }) => {
+    )
+    .put(
+      '/:agent_id',
+      async ({ author, params, body }) => {
         const replies = body.replies ?? [];
         if (body.kind === 'bot' && replies.length === 0)
           throw valueError(['body', 'replies'], 'a bot needs at least one reply', body.replies ?? null);
@@ -102,8 +92,8 @@ export function agentRoutes({ store, requireWorkspace, changed }: AgentRoutesDep
             'an agent that answers from documents alone needs knowledge of documents',
             true,
           );
-        const agent = await store.put(path.workspace_id, author, {
-          id: path.agent_id,
+        const agent = await store.put(params.workspace_id, author, {
+          id: params.agent_id,
           name: body.name,
           kind: body.kind,
           isDefault: body.default ?? false,
@@ -121,23 +111,34 @@ export function agentRoutes({ store, requireWorkspace, changed }: AgentRoutesDep
         if (agent === undefined) throw notFound('Workspace not found');
         return renderAgent(agent);
       },
-    ),
-    route(
       {
         ...ITEM,
-        id: 'chat.delete-agent',
-        audits: ['chat.delete-agent'],
-        method: 'DELETE',
-        summary: 'Delete an agent',
-        description: "Its sessions go on with the workspace's default.",
-        responses: { 204: { description: 'Deleted; no content.' } },
-        refusals: [404],
+        audits: ['chat.put-agent'],
+        body: json(AgentWrite, { example: AGENT_WRITE_EXAMPLE }),
+        response: { 200: answer({ description: 'The agent.', ...AGENT }), ...refusals(404) },
+        detail: {
+          operationId: 'chat.put-agent',
+          summary: 'Create or replace an agent',
+          description:
+            'A session whose `agi_id` is its id, else one whose `persona_id` is, is answered by it.',
+        },
       },
-      async ({ author, path }) => {
-        const deleted = await store.delete(toReference(path), author);
+    )
+    .delete(
+      '/:agent_id',
+      async ({ author, params }) => {
+        const deleted = await store.delete(toReference(params), author);
         changed();
         if (!deleted) throw agentNotFound();
       },
-    ),
-  ];
-}
+      {
+        ...ITEM,
+        audits: ['chat.delete-agent'],
+        response: { 204: answer({ description: 'Deleted; no content.' }), ...refusals(404) },
+        detail: {
+          operationId: 'chat.delete-agent',
+          summary: 'Delete an agent',
+          description: "Its sessions go on with the workspace's default.",
+        },
+      },
+    );

@@ -4,7 +4,8 @@
 import { notFound, ServiceError } from '../../core/errors.ts';
 import type { Principal } from '../../core/principal.ts';
 import { STATUS } from '../../http/failures.ts';
-import type { ResponseSpec } from '../../http/schemas.ts';
+import { answer } from '../../http/input.ts';
+import type { RequestState } from '../../http/state.ts';
 import { isUnavailable } from '../../infra/postgres/client.ts';
 import { type Accepted, answerInTime } from '../accept.ts';
 import { ANSWER_EXAMPLE, ANSWER_STREAM_EXAMPLE } from '../examples.ts';
@@ -13,8 +14,8 @@ import type { AnswerStream } from '../pending-answer.ts';
 import { ChatAnswer } from '../schema.ts';
 import type { AnsweredTurn, Citation } from '../turn.ts';
 
-/** The parts that all operations of conversations share. */
-export const CHAT = { area: 'chat', credential: 'svc-key', scope: 'chat' } as const;
+/** The key that all operations of conversations need. */
+export const CHAT = { key: { in: 'svc-key', scope: 'chat' } } as const;
 
 export const sessionNotFound = () => notFound('Chat session not found');
 
@@ -27,14 +28,14 @@ export const ANSWER_EVENTS = [
 
 const EVENT_STREAM = 'text/event-stream';
 
-export const ANSWERED: ResponseSpec = {
+export const ANSWERED = answer({
   description:
     'The answer; with `Idempotent-Replayed: true` for every caller but the first. With `Accept: text/event-stream` it comes ' +
     'as it is made: events `start`, `delta` and `citations`, then `end` with this body, or `error` with a status.',
   schema: ChatAnswer,
   example: ANSWER_EXAMPLE,
   stream: ANSWER_STREAM_EXAMPLE,
-};
+});
 
 /** The documents among these (by id, of the caller's workspace) that the caller may see; deleted ones are not among them. */
 export type VisibleDocuments = (principal: Principal, ids: readonly string[]) => Promise<ReadonlySet<string>>;
@@ -69,13 +70,13 @@ export type ShowAnswer = (answered: AnsweredTurn) => Promise<AnsweredTurn>;
 
 /** The whole answer, or a stream if one is requested. Throws the reason why the answer could not be made. */
 export async function replyWithAnswer(
-  { request, keepPermit }: { request: Request; keepPermit: () => (() => void) | undefined },
+  { request, state }: { request: Request; state: Pick<RequestState, 'keepPermit'> },
   { answerStream, replayed }: Accepted,
   show: ShowAnswer,
 ): Promise<Response> {
   const headers = replayed ? { 'idempotent-replayed': 'true' } : {};
   if (!accepts(request, EVENT_STREAM)) return Response.json(await bodyOf(answerStream, show), { headers });
-  return new Response(streamAnswer(answerStream, show, keepPermit()), {
+  return new Response(streamAnswer(answerStream, show, state.keepPermit()), {
     headers: {
       'content-type': EVENT_STREAM,
       'cache-control': 'no-store',

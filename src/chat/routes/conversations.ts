@@ -1,9 +1,11 @@
+import { Elysia } from 'elysia';
 import { valueError } from '../../core/errors.ts';
 import type { WakeEventMover } from '../../core/event.ts';
 import type { Principal } from '../../core/principal.ts';
-import type { TraceContext } from '../../core/trace-context.ts';
 import { inRequestTrace } from '../../core/tracing.ts';
-import { type Route, route } from '../../http/operation.ts';
+import type { Http } from '../../http/http.ts';
+import { answer, json, parameters, refusals } from '../../http/input.ts';
+import type { RequestState } from '../../http/state.ts';
 import { type AcceptQuestion, toCaller } from '../accept.ts';
 import { SEND_EXAMPLE, SESSION_CREATE_EXAMPLE, SESSION_CREATED_EXAMPLE } from '../examples.ts';
 import {
@@ -34,7 +36,7 @@ export type ConversationRoutesDeps = {
   wakeMover: WakeEventMover;
 };
 
-const CHANNEL = '{workspace_id}/{channel}/{channel_plugin}/{channel_id}';
+const CHANNEL = ':workspace_id/:channel/:channel_plugin/:channel_id';
 
 type ChannelKeys = { workspace_id: string; channel: string; channel_plugin: string; channel_id: string };
 
@@ -42,8 +44,8 @@ type ChannelKeys = { workspace_id: string; channel: string; channel_plugin: stri
 const RESERVED = { channel: 'google_chat', plugin: 'chatapp' };
 
 /** Throws ValidationFailure for keys that are not for channels to use. */
-function toKeys(path: ChannelKeys, channelSessionId: string): SessionKeys {
-  const { workspace_id: workspaceId, channel, channel_plugin: channelPlugin, channel_id: channelId } = path;
+function toKeys(params: ChannelKeys, channelSessionId: string): SessionKeys {
+  const { workspace_id: workspaceId, channel, channel_plugin: channelPlugin, channel_id: channelId } = params;
   if (channel === RESERVED.channel && channelPlugin === RESERVED.plugin)
     throw valueError(
       ['path', 'channel'],
@@ -66,50 +68,31 @@ const renderCreated = (session: Session, created: boolean): ChatSessionCreated =
   created_at: session.createdAt.toISOString(),
 });
 
-type Caller = {
-  principal: Principal;
-  request: Request;
-  trace?: TraceContext | undefined;
-  keepPermit?(): () => void;
-};
+type Caller = { principal: Principal; request: Request; state: Pick<RequestState, 'trace' | 'keepPermit'> };
 
-export function conversationRoutes({ sessions, accept, show, wakeMover }: ConversationRoutesDeps): Route[] {
-  const answer = async (
-    caller: Caller,
+export function conversationRoutes(
+  { plugin }: Http,
+  { sessions, accept, show, wakeMover }: ConversationRoutesDeps,
+) {
+  const reply = async (
+    { principal, request, state }: Caller,
     asked: Omit<Question, 'agentId' | 'reach' | 'caller'>,
   ): Promise<Response> => {
-    const { principal, request, trace } = caller;
     const by = { agentId: null, reach: principal, caller: toCaller(principal) };
-    const accepted = await inRequestTrace(trace, () => accept({ ...asked, ...by }));
+    const accepted = await inRequestTrace(state.trace, () => accept({ ...asked, ...by }));
     if (accepted === 'no session') throw sessionNotFound();
-    const keepPermit = () => caller.keepPermit?.();
-    return replyWithAnswer({ request, keepPermit }, accepted, async (answered) => {
+    return replyWithAnswer({ request, state }, accepted, async (answered) => {
       const [shown = answered] = await show(principal, [answered]);
       return shown;
     });
   };
-  return [
-    route(
-      {
-        ...CHAT,
-        id: 'chat.create-session',
-        events: ['chat.create', 'chat.rename'],
-        method: 'POST',
-        path: `/api/v1/chat/messages/create-chat-session/${CHANNEL}`,
-        summary: 'The chat session of a channel, made where it is absent',
-        description:
-          'The same five keys (workspace, channel, plugin, channel id, channel session) are the same session of the ' +
-          "key's owner, with any key of theirs; another persona or agi is kept in it. Another owner's is one of its own.",
-        parameters: ChannelPath,
-        body: CreateChatSessionRequest,
-        bodyExample: SESSION_CREATE_EXAMPLE,
-        responses: {
-          200: { description: 'The session.', schema: ChatSessionCreated, example: SESSION_CREATED_EXAMPLE },
-        },
-      },
-      async ({ path, body, principal }) => {
+  return new Elysia({ name: 'chat.conversations', prefix: '/api/v1/chat/messages', tags: ['chat'] })
+    .use(plugin)
+    .post(
+      `/create-chat-session/${CHANNEL}`,
+      async ({ params, body, principal }) => {
         const { channel_session_id: name, agi_id: agiId, persona_id: personaId = 0 } = body;
-        const keys = toKeys(path, name);
+        const keys = toKeys(params, name);
         // A URL cannot contain these as a segment, so such a session could not be used.
         if (name === '.' || name === '..')
           throw valueError(['body', 'channel_session_id'], `a session can't be named '${name}'`, name);
@@ -121,64 +104,88 @@ export function conversationRoutes({ sessions, accept, show, wakeMover }: Conver
         if (changed) wakeMover();
         return renderCreated(session, created);
       },
-    ),
-    route(
       {
         ...CHAT,
-        // The model's own time-outs hold.
-        noIdleTimeout: true,
-        id: 'chat.send-message',
+        events: ['chat.create', 'chat.rename'],
+        params: parameters(ChannelPath),
+        body: json(CreateChatSessionRequest, { example: SESSION_CREATE_EXAMPLE }),
+        response: {
+          200: answer({
+            description: 'The session.',
+            schema: ChatSessionCreated,
+            example: SESSION_CREATED_EXAMPLE,
+          }),
+        },
+        detail: {
+          operationId: 'chat.create-session',
+          summary: 'The chat session of a channel, made where it is absent',
+          description:
+            'The same five keys (workspace, channel, plugin, channel id, channel session) are the same session of the ' +
+            "key's owner, with any key of theirs; another persona or agi is kept in it. Another owner's is one of its own.",
+        },
+      },
+    )
+    .post(
+      `/send-message/${CHANNEL}/bychannelsession/:channel_session_id`,
+      ({ params, body, principal, request, state }) =>
+        reply(
+          { principal, request, state },
+          {
+            workspaceId: params.workspace_id,
+            place: {
+              session: toKeys(params, params.channel_session_id),
+              channelMessageId: body.channel_user_message_id,
+            },
+            message: body.message,
+            channelAnswerId: body.channel_assistant_message_id,
+          },
+        ),
+      {
+        ...CHAT,
         work: 'model',
         events: ['messages.user.new', ...ANSWER_EVENTS],
-        method: 'POST',
-        path: `/api/v1/chat/messages/send-message/${CHANNEL}/bychannelsession/{channel_session_id}`,
-        summary: 'Send a message into a session and get its answer',
-        description:
-          'Once for each `channel_user_message_id`: the same again waits for the same answer, or gets it. Messages of a ' +
-          'session are answered one by one in order of arrival; at most 8 wait, then 429. After a failure of the model ' +
-          'the same message again tries again. Where the agent has knowledge of documents the key needs the scope ' +
-          '`documents:read`, too, and answers rest on what its owner may see.',
-        parameters: ChannelSessionPath,
-        body: SendMessageRequest,
-        bodyExample: SEND_EXAMPLE,
-        responses: { 200: ANSWERED },
-        refusals: [404, 429, 502, 504],
+        // The model's own time-outs hold.
+        noIdleTimeout: true,
+        params: parameters(ChannelSessionPath),
+        body: json(SendMessageRequest, { example: SEND_EXAMPLE }),
+        response: { 200: ANSWERED, ...refusals(404, 429, 502, 504) },
+        detail: {
+          operationId: 'chat.send-message',
+          summary: 'Send a message into a session and get its answer',
+          description:
+            'Once for each `channel_user_message_id`: the same again waits for the same answer, or gets it. Messages of a ' +
+            'session are answered one by one in order of arrival; at most 8 wait, then 429. After a failure of the model ' +
+            'the same message again tries again. Where the agent has knowledge of documents the key needs the scope ' +
+            '`documents:read`, too, and answers rest on what its owner may see.',
+        },
       },
-      (input) =>
-        answer(input, {
-          workspaceId: input.path.workspace_id,
-          place: {
-            session: toKeys(input.path, input.path.channel_session_id),
-            channelMessageId: input.body.channel_user_message_id,
+    )
+    .put(
+      '/:workspace_id/:message_id',
+      ({ params, body, principal, request, state }) =>
+        reply(
+          { principal, request, state },
+          {
+            workspaceId: params.workspace_id,
+            place: { replaces: params.message_id },
+            message: body.message,
+            channelAnswerId: null,
           },
-          message: input.body.message,
-          channelAnswerId: input.body.channel_assistant_message_id,
-        }),
-    ),
-    route(
+        ),
       {
         ...CHAT,
-        noIdleTimeout: true,
-        id: 'chat.edit-message',
         work: 'model',
         events: ['messages.user.update', ...ANSWER_EVENTS],
-        method: 'PUT',
-        path: '/api/v1/chat/messages/{workspace_id}/{message_id}',
-        summary: 'Replace a user message and have it answered anew',
-        description: 'The conversation goes on from there; the same change again is led to the same answer.',
-        parameters: MessagePath,
-        body: MessagePut,
-        bodyExample: { message: 'When are you open on Saturdays?' },
-        responses: { 200: ANSWERED },
-        refusals: [404, 429, 502, 504],
+        noIdleTimeout: true,
+        params: parameters(MessagePath),
+        body: json(MessagePut, { example: { message: 'When are you open on Saturdays?' } }),
+        response: { 200: ANSWERED, ...refusals(404, 429, 502, 504) },
+        detail: {
+          operationId: 'chat.edit-message',
+          summary: 'Replace a user message and have it answered anew',
+          description:
+            'The conversation goes on from there; the same change again is led to the same answer.',
+        },
       },
-      (input) =>
-        answer(input, {
-          workspaceId: input.path.workspace_id,
-          place: { replaces: input.path.message_id },
-          message: input.body.message,
-          channelAnswerId: null,
-        }),
-    ),
-  ];
+    );
 }

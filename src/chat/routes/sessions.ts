@@ -1,6 +1,8 @@
+import { Elysia, status } from 'elysia';
 import type { WakeEventMover } from '../../core/event.ts';
 import type { Principal } from '../../core/principal.ts';
-import { type Route, route } from '../../http/operation.ts';
+import type { Http } from '../../http/http.ts';
+import { answer, json, parameters, refusals } from '../../http/input.ts';
 import { PageQuery, pageAnswer, renderCursor, toPage, toPageRequest } from '../../http/paging.ts';
 import { assertMessageSize } from '../accept.ts';
 import { MESSAGE_EXAMPLE, PERSON_MESSAGE_EXAMPLE, SESSION_EXAMPLE } from '../examples.ts';
@@ -26,16 +28,13 @@ export type SessionRoutesDeps = {
   wakeMover: WakeEventMover;
 };
 
-const COLLECTION = '/api/v1/chat/sessions/{workspace_id}';
-const ITEM = `${COLLECTION}/{chat_session_id}`;
-
 const isId = (text: string): boolean => /^[1-9]\d{0,15}$/.test(text) && Number.isSafeInteger(Number(text));
 
-type SessionInput = { path: { workspace_id: string; chat_session_id: number }; principal: Principal };
+type SessionInput = { params: { workspace_id: string; chat_session_id: number }; principal: Principal };
 
-const toReference = ({ path, principal }: SessionInput) => ({
-  workspaceId: path.workspace_id,
-  sessionId: path.chat_session_id,
+const toReference = ({ params, principal }: SessionInput) => ({
+  workspaceId: params.workspace_id,
+  sessionId: params.chat_session_id,
   reach: principal,
 });
 
@@ -67,116 +66,117 @@ const renderMessage = (message: Message): ChatMessage => ({
   created_at: message.createdAt.toISOString(),
 });
 
-export function sessionRoutes({ sessions, messages, show, wakeMover }: SessionRoutesDeps): Route[] {
-  return [
-    route(
-      {
-        ...CHAT,
-        id: 'chat.list-sessions',
-        method: 'GET',
-        path: COLLECTION,
-        summary: 'List chat sessions, newest first',
-        description: "Those of the key's owner; for administrators those of the workspace.",
-        parameters: InWorkspace,
-        query: SessionQuery,
-        responses: pageAnswer('A page of sessions.', ChatSessionPage, SESSION_EXAMPLE),
-      },
-      async ({ path, query, principal }) => {
+export const sessionRoutes = ({ plugin }: Http, { sessions, messages, show, wakeMover }: SessionRoutesDeps) =>
+  new Elysia({ name: 'chat.sessions', prefix: '/api/v1/chat/sessions/:workspace_id', tags: ['chat'] })
+    .use(plugin)
+    .get(
+      '',
+      async ({ params, query, principal }) => {
         const page = toPageRequest(query, isId);
         const channel = query.channel || undefined;
-        const of = { workspaceId: path.workspace_id, reach: principal, channel };
+        const of = { workspaceId: params.workspace_id, reach: principal, channel };
         return toPage(await sessions.list(of, page), page.limit, renderSession);
       },
-    ),
-    route(
       {
         ...CHAT,
-        id: 'chat.rename-session',
-        events: ['chat.rename'],
-        method: 'PATCH',
-        path: ITEM,
-        summary: 'Give a chat session a title',
-        parameters: SessionPath,
-        body: TitlePatch,
-        bodyExample: { title: SESSION_EXAMPLE.title },
-        responses: { 200: { description: 'The session.', schema: ChatSession, example: SESSION_EXAMPLE } },
-        refusals: [404],
+        params: parameters(InWorkspace),
+        query: parameters(SessionQuery),
+        response: pageAnswer('A page of sessions.', ChatSessionPage, SESSION_EXAMPLE),
+        detail: {
+          operationId: 'chat.list-sessions',
+          summary: 'List chat sessions, newest first',
+          description: "Those of the key's owner; for administrators those of the workspace.",
+        },
       },
-      async ({ path, body, principal }) => {
+    )
+    .patch(
+      '/:chat_session_id',
+      async ({ params, body, principal }) => {
         const change = { title: body.title, subject: principal.email };
-        const renamed = await sessions.rename(toReference({ path, principal }), change);
+        const renamed = await sessions.rename(toReference({ params, principal }), change);
         if (renamed === undefined) throw sessionNotFound();
         wakeMover();
         return renderSession(renamed);
       },
-    ),
-    route(
       {
         ...CHAT,
-        id: 'chat.delete-session',
-        events: ['chat.delete'],
-        method: 'DELETE',
-        path: ITEM,
-        summary: 'Delete a chat session with its messages',
-        description: 'The same five keys make a new session.',
-        parameters: SessionPath,
-        responses: { 204: { description: 'Deleted; no content.' } },
-        refusals: [404],
+        events: ['chat.rename'],
+        params: parameters(SessionPath),
+        body: json(TitlePatch, { example: { title: SESSION_EXAMPLE.title } }),
+        response: {
+          200: answer({ description: 'The session.', schema: ChatSession, example: SESSION_EXAMPLE }),
+          ...refusals(404),
+        },
+        detail: { operationId: 'chat.rename-session', summary: 'Give a chat session a title' },
       },
-      async ({ path, principal }) => {
-        if (!(await sessions.delete(toReference({ path, principal }), principal.email)))
+    )
+    .delete(
+      '/:chat_session_id',
+      async ({ params, principal }) => {
+        if (!(await sessions.delete(toReference({ params, principal }), principal.email)))
           throw sessionNotFound();
         wakeMover();
       },
-    ),
-    route(
       {
         ...CHAT,
-        id: 'chat.list-messages',
-        method: 'GET',
-        path: `${ITEM}/messages`,
-        summary: 'The messages of a chat session in order of arrival',
-        description:
-          'All branches: `parent_message_id` says what each follows. Answers that are being made are not there yet.',
-        parameters: SessionPath,
-        query: PageQuery,
-        responses: pageAnswer('A page of messages.', ChatMessagePage, MESSAGE_EXAMPLE),
-        refusals: [404],
+        events: ['chat.delete'],
+        params: parameters(SessionPath),
+        response: { 204: answer({ description: 'Deleted; no content.' }), ...refusals(404) },
+        detail: {
+          operationId: 'chat.delete-session',
+          summary: 'Delete a chat session with its messages',
+          description: 'The same five keys make a new session.',
+        },
       },
-      async ({ path, query, principal }) => {
+    )
+    .get(
+      '/:chat_session_id/messages',
+      async ({ params, query, principal }) => {
         const { limit, after } = toPageRequest(query, isId);
-        const reference = toReference({ path, principal });
+        const reference = toReference({ params, principal });
         const { rows, more } = await messages.list(reference, { limit, afterId: Number(after?.id ?? 0) });
         const last = rows.at(-1);
         if (last === undefined && !(await sessions.exists(reference))) throw sessionNotFound();
         const items = (await show(principal, rows)).map(renderMessage);
         return { items, next_cursor: more && last !== undefined ? renderCursor(last) : null };
       },
-    ),
-    route(
       {
         ...CHAT,
-        id: 'chat.add-agent-message',
-        events: ['messages.agent.new'],
-        method: 'POST',
-        path: `${ITEM}/agent-messages`,
-        summary: 'A person of the company answers',
-        parameters: SessionPath,
-        body: AgentMessageCreate,
-        bodyExample: { message: PERSON_MESSAGE_EXAMPLE.message, agent_id: PERSON_MESSAGE_EXAMPLE.agent_id },
-        responses: {
-          201: { description: 'The message.', schema: ChatMessage, example: PERSON_MESSAGE_EXAMPLE },
+        params: parameters(SessionPath),
+        query: parameters(PageQuery),
+        response: {
+          ...pageAnswer('A page of messages.', ChatMessagePage, MESSAGE_EXAMPLE),
+          ...refusals(404),
         },
-        refusals: [404],
+        detail: {
+          operationId: 'chat.list-messages',
+          summary: 'The messages of a chat session in order of arrival',
+          description:
+            'All branches: `parent_message_id` says what each follows. Answers that are being made are not there yet.',
+        },
       },
-      async ({ path, body, principal }) => {
+    )
+    .post(
+      '/:chat_session_id/agent-messages',
+      async ({ params, body, principal }) => {
         assertMessageSize(body.message);
         const words = { message: body.message, agentId: body.agent_id, subject: principal.email };
-        const added = await messages.addOfPerson(toReference({ path, principal }), words);
+        const added = await messages.addOfPerson(toReference({ params, principal }), words);
         if (added === undefined) throw sessionNotFound();
         wakeMover();
-        return renderMessage(added);
+        return status(201, renderMessage(added));
       },
-    ),
-  ];
-}
+      {
+        ...CHAT,
+        events: ['messages.agent.new'],
+        params: parameters(SessionPath),
+        body: json(AgentMessageCreate, {
+          example: { message: PERSON_MESSAGE_EXAMPLE.message, agent_id: PERSON_MESSAGE_EXAMPLE.agent_id },
+        }),
+        response: {
+          201: answer({ description: 'The message.', schema: ChatMessage, example: PERSON_MESSAGE_EXAMPLE }),
+          ...refusals(404),
+        },
+        detail: { operationId: 'chat.add-agent-message', summary: 'A person of the company answers' },
+      },
+    );

@@ -913,22 +913,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/admin/call/{workspace_id}/v1/embeddings": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post: operations["portal.models.embed-for-workspace"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/admin/call/v1/models": {
         parameters: {
             query?: never;
@@ -955,6 +939,22 @@ export interface paths {
         get: operations["portal.models.find"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/call/{workspace_id}/v1/embeddings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["portal.models.embed-for-workspace"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2176,6 +2176,18 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        ModelList: {
+            object: string;
+            data: components["schemas"]["Model"][];
+        };
+        Model: {
+            id: string;
+            object: string;
+            created: number;
+            owned_by: string;
+            endpoints: string[];
+            description?: string;
+        };
         EmbeddingInSchema: {
             input: string[];
             model?: components["schemas"]["ModelEnum"];
@@ -2196,18 +2208,6 @@ export interface components {
             usage: unknown;
         } & {
             [key: string]: unknown;
-        };
-        ModelList: {
-            object: string;
-            data: components["schemas"]["Model"][];
-        };
-        Model: {
-            id: string;
-            object: string;
-            created: number;
-            owned_by: string;
-            endpoints: string[];
-            description?: string;
         };
         CreateChatSessionRequest: {
             /** @default 0 */
@@ -4127,31 +4127,6 @@ export interface operations {
             };
         };
     };
-    "portal.models.embed-for-workspace": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                workspace_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["EmbeddingInSchema"];
-            };
-        };
-        responses: {
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["EmbeddingOutSchema"];
-                };
-            };
-        };
-    };
     "portal.models.list": {
         parameters: {
             query?: never;
@@ -4188,6 +4163,31 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Model"];
+                };
+            };
+        };
+    };
+    "portal.models.embed-for-workspace": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                workspace_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EmbeddingInSchema"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EmbeddingOutSchema"];
                 };
             };
         };

@@ -1,9 +1,11 @@
+import { Elysia } from 'elysia';
 // A part of a document's plain text: from an offset, or a page.
 
 import { type Static, Type } from '@sinclair/typebox';
 import { valueError } from '../../core/errors.ts';
+import type { Http } from '../../http/http.ts';
+import { answer, parameters, refusals } from '../../http/input.ts';
 import { countCharacters } from '../../http/mistakes.ts';
-import { type Route, route } from '../../http/operation.ts';
 import { component, described, integer, nullable, text } from '../../http/schemas.ts';
 import type { Sql } from '../../infra/postgres/client.ts';
 import { documentNotFound, parseDocumentId, toViewer, type Viewer } from '../policy.ts';
@@ -114,28 +116,35 @@ function createReadExcerpt(sql: Sql) {
 }
 
 /** `readable` is whether there is a text; it throws 409 where it is not read. */
-export function excerptRoute(sql: Sql, readable: (content: Omit<Content, 'revision'>) => boolean): Route {
+export function excerptRoute(
+  { plugin }: Http,
+  sql: Sql,
+  readable: (content: Omit<Content, 'revision'>) => boolean,
+) {
   const read = createReadExcerpt(sql);
-  return route(
-    {
-      ...READ,
-      id: 'documents.excerpt',
-      method: 'GET',
-      path: '/v1/{workspace_id}/file/{file_id}/content/excerpt',
-      summary: "Read a part of a document's text",
-      description:
-        'A part of the plain text, as JSON: from an offset (as the offsets of passages are), or a page. 409 where the document has ' +
-        'no text.',
-      parameters: ByFileId,
-      query: ExcerptQuery,
-      responses: { 200: { description: 'The part.', schema: Excerpt, example: EXAMPLE } },
-      refusals: [404, 409],
-    },
-    async ({ principal, path, query }) => {
-      const id = parseDocumentId(path.file_id);
+  return new Elysia({ name: 'documents.content.excerpt', tags: ['documents'] }).use(plugin).get(
+    '/v1/:workspace_id/file/:file_id/content/excerpt',
+    async ({ principal, params, query }) => {
+      const id = parseDocumentId(params.file_id);
       const found = await read(toViewer(principal), id, toRange(query), query.length);
       if (found === undefined) throw documentNotFound();
       return renderExcerpt(id, readable(found) ? found : { ...found, text: '' });
+    },
+    {
+      ...READ,
+      params: parameters(ByFileId),
+      query: parameters(ExcerptQuery),
+      response: {
+        200: answer({ description: 'The part.', schema: Excerpt, example: EXAMPLE }),
+        ...refusals(404, 409),
+      },
+      detail: {
+        operationId: 'documents.excerpt',
+        summary: "Read a part of a document's text",
+        description:
+          'A part of the plain text, as JSON: from an offset (as the offsets of passages are), or a page. 409 where the document has ' +
+          'no text.',
+      },
     },
   );
 }

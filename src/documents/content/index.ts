@@ -1,9 +1,10 @@
 // The contents of documents: files are read by jobs, their text and passages are kept.
 
+import { Elysia } from 'elysia';
 import type { Job } from '../../core/lifecycle.ts';
 import type { Logger } from '../../core/logger.ts';
 import { createSemaphore } from '../../core/semaphore.ts';
-import type { Route } from '../../http/operation.ts';
+import type { Routes } from '../../http/area.ts';
 import type { Sql } from '../../infra/postgres/client.ts';
 import type { JobQueue } from '../../infra/postgres/job-queue.ts';
 import type { ObjectStore } from '../../infra/s3/client.ts';
@@ -53,7 +54,7 @@ export type ContentDeps = {
 };
 
 /** `wake` looks for documents that are to be read at once: one was queued. Absent: none is read. */
-export function createContent(deps: ContentDeps): { routes: Route[]; jobs: Job[]; wake?: () => void } {
+export function createContent(deps: ContentDeps): { routes: Routes; jobs: Job[]; wake?: () => void } {
   const { sql, settings } = deps;
   const store = createContentStore(sql, deps.words);
   const reading = settings.reads ? createReading(deps, store) : undefined;
@@ -64,17 +65,19 @@ export function createContent(deps: ContentDeps): { routes: Route[]; jobs: Job[]
     reads: settings.reads,
   };
   return {
-    routes: [
-      ...contentRoutes({
-        ...shared,
-        store,
-        documents: deps.documents,
-        wake: () => reading?.wake(),
-      }),
-      ...contentSettingsRoutes({ ...shared, catchUp: () => void reading?.catchUp.settle?.() }),
-      ...contentListRoutes(shared),
-      excerptRoute(sql, (content) => hasText(content, settings.reads)),
-    ],
+    routes: (http) =>
+      new Elysia({ name: 'documents.content' })
+        .use(
+          contentRoutes(http, {
+            ...shared,
+            store,
+            documents: deps.documents,
+            wake: () => reading?.wake(),
+          }),
+        )
+        .use(contentSettingsRoutes(http, { ...shared, catchUp: () => void reading?.catchUp.settle?.() }))
+        .use(contentListRoutes(http, shared))
+        .use(excerptRoute(http, sql, (content) => hasText(content, settings.reads))),
     jobs: reading === undefined ? [] : [reading.readerJob, reading.catchUp],
     ...(reading === undefined ? {} : { wake: reading.wake }),
   };
@@ -84,12 +87,10 @@ export function createContent(deps: ContentDeps): { routes: Route[]; jobs: Job[]
 export const createContentAdministration = (
   sql: Sql,
   requireWorkspace: (id: string) => Promise<void>,
-): Route[] =>
-  contentSettingsRoutes({
-    workspaces: createWorkspaceSettings(sql),
-    requireWorkspace,
-    catchUp: () => undefined,
-  });
+): Routes => {
+  const deps = { workspaces: createWorkspaceSettings(sql), requireWorkspace, catchUp: () => undefined };
+  return (http) => contentSettingsRoutes(http, deps);
+};
 
 function createReading(deps: ContentDeps, store: ReturnType<typeof createContentStore>) {
   const { sql, objects, queue, settings, log } = deps;

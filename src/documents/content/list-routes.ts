@@ -1,6 +1,8 @@
+import { Elysia } from 'elysia';
 import { valueError } from '../../core/errors.ts';
 import { isUuid } from '../../core/ids.ts';
-import { type Route, route } from '../../http/operation.ts';
+import type { Http } from '../../http/http.ts';
+import { answer, parameters, refusals } from '../../http/input.ts';
 import { pageAnswer, toPage, toPageRequest } from '../../http/paging.ts';
 import { WorkspacePath } from '../../http/schemas.ts';
 import { documentNotFound, parseDocumentId, toViewer } from '../policy.ts';
@@ -24,27 +26,21 @@ const toStates = (status: Exclude<ContentState, 'off'>): ContentState[] =>
   status === 'unsupported' ? ['unsupported', 'off'] : [status];
 
 /** The passages of a document, the states of several, and how many documents are in each state. */
-export function contentListRoutes({ states, workspaces, requireWorkspace, reads }: ContentListDeps): Route[] {
+export function contentListRoutes(
+  { plugin }: Http,
+  { states, workspaces, requireWorkspace, reads }: ContentListDeps,
+) {
   const render = ({ id, name, createdAt: _, revision: __, ...content }: ListedContent) => ({
     document_id: id,
     name,
     ...renderContent(content, reads),
   });
-  return [
-    route(
-      {
-        ...READ,
-        id: 'documents.passages',
-        method: 'GET',
-        path: '/v1/{workspace_id}/file/{file_id}/passages',
-        summary: 'List the passages of a document, in their order',
-        parameters: schema.ByFileId,
-        query: schema.PassageQuery,
-        responses: pageAnswer('A page of passages.', schema.PassageList, schema.PASSAGE_EXAMPLE),
-        refusals: [404],
-      },
-      async ({ principal, path, query: { limit = 50, cursor } }) => {
-        const id = parseDocumentId(path.file_id);
+  return new Elysia({ name: 'documents.content.list-routes', tags: ['documents'] })
+    .use(plugin)
+    .get(
+      '/v1/:workspace_id/file/:file_id/passages',
+      async ({ principal, params, query: { limit = 50, cursor } }) => {
+        const id = parseDocumentId(params.file_id);
         const request = { from: Number(cursor || 0), limit: limit + 1 };
         const passages = await states.passages(toViewer(principal), id, request);
         if (passages === undefined) throw documentNotFound();
@@ -53,20 +49,22 @@ export function contentListRoutes({ states, workspaces, requireWorkspace, reads 
           next_cursor: passages.length > limit ? String(passages[limit]?.passage) : null,
         };
       },
-    ),
-    route(
       {
         ...READ,
-        id: 'documents.contents',
-        method: 'GET',
-        path: '/v1/{workspace_id}/contents',
-        summary: "Read the states of several documents' texts",
-        description:
-          'Those of the documents that are named, or all that are in one state: exactly one of the two.',
-        parameters: schema.InWorkspace,
-        query: schema.ContentListQuery,
-        responses: pageAnswer('A page of states.', schema.ContentList, schema.CONTENT_ROW_EXAMPLE),
+        params: parameters(schema.ByFileId),
+        query: parameters(schema.PassageQuery),
+        response: {
+          ...pageAnswer('A page of passages.', schema.PassageList, schema.PASSAGE_EXAMPLE),
+          ...refusals(404),
+        },
+        detail: {
+          operationId: 'documents.passages',
+          summary: 'List the passages of a document, in their order',
+        },
       },
+    )
+    .get(
+      '/v1/:workspace_id/contents',
       async ({ principal, query }) => {
         const viewer = toViewer(principal);
         const { document_id: ids, status, ...paging } = query;
@@ -83,36 +81,45 @@ export function contentListRoutes({ states, workspaces, requireWorkspace, reads 
         const rows = await states.list(viewer, toStates(status ?? 'failed'), page);
         return toPage(rows, page.limit, render);
       },
-    ),
-    route(
       {
-        area: 'documents',
-        credential: 'administration',
-        scope: 'admin',
-        id: 'documents.content-summary',
-        method: 'GET',
-        path: '/admin/api/workspaces/{workspace_id}/content/summary',
-        summary: "How far a workspace's files are read",
-        parameters: WorkspacePath,
-        responses: {
-          200: {
-            description: 'Counts.',
-            schema: schema.ContentSummary,
-            example: schema.CONTENT_SUMMARY_EXAMPLE,
-          },
+        ...READ,
+        params: parameters(schema.InWorkspace),
+        query: parameters(schema.ContentListQuery),
+        response: {
+          ...pageAnswer('A page of states.', schema.ContentList, schema.CONTENT_ROW_EXAMPLE),
         },
-        refusals: [404],
+        detail: {
+          operationId: 'documents.contents',
+          summary: "Read the states of several documents' texts",
+          description:
+            'Those of the documents that are named, or all that are in one state: exactly one of the two.',
+        },
       },
-      async ({ path }) => {
-        await requireWorkspace(path.workspace_id);
+    )
+    .get(
+      '/admin/api/workspaces/:workspace_id/content/summary',
+      async ({ params }) => {
+        await requireWorkspace(params.workspace_id);
         const [counts, readsFiles] = await Promise.all([
-          states.count(path.workspace_id),
-          workspaces.readsFiles(path.workspace_id),
+          states.count(params.workspace_id),
+          workspaces.readsFiles(params.workspace_id),
         ]);
         return renderCounts(counts, { reads, readsFiles });
       },
-    ),
-  ];
+      {
+        key: { in: 'administration', scope: 'admin' },
+        params: parameters(WorkspacePath),
+        response: {
+          200: answer({
+            description: 'Counts.',
+            schema: schema.ContentSummary,
+            example: schema.CONTENT_SUMMARY_EXAMPLE,
+          }),
+          ...refusals(404),
+        },
+        detail: { operationId: 'documents.content-summary', summary: "How far a workspace's files are read" },
+      },
+    );
 }
 
 /** The states have the names of `renderContent`: documents that are not read count as `unsupported`. */

@@ -1,8 +1,13 @@
+import type { Static } from '@sinclair/typebox';
 import { conflict } from '../../core/errors.ts';
+import type { ContentRead } from './schema.ts';
 import type { Content } from './states.ts';
 
 /** The state of a document's text, as answers have it; `reads`: whether files are read at all. */
-export function renderContent(content: Omit<Content, 'revision'>, reads: boolean) {
+export function renderContent(
+  content: Omit<Content, 'revision'>,
+  reads: boolean,
+): Static<typeof ContentRead> {
   const { state, reason, language, pages, characters, passages, given } = content;
   const known = {
     language,
@@ -11,7 +16,7 @@ export function renderContent(content: Omit<Content, 'revision'>, reads: boolean
     passages: passages ?? 0,
     given: given ?? false,
   };
-  const unread = (why: string) => ({ status: 'unsupported', reason: why, reading: 'off', ...known });
+  const unread = (why: string) => ({ status: 'unsupported', reason: why, reading: 'off', ...known }) as const;
   if (state === 'off') return unread('the text of this document is not kept');
   if (state !== null && state !== 'pending') return { status: state, reason, reading: 'on', ...known };
   if (!reads) return unread('contents are not read here (CONTENT=off)');

@@ -1,5 +1,7 @@
+import { Elysia } from 'elysia';
 import { conflict, valueError } from '../../core/errors.ts';
-import { type Route, route } from '../../http/operation.ts';
+import type { Http } from '../../http/http.ts';
+import { answer, answers, json, parameters, refusals } from '../../http/input.ts';
 import { assertEditable, documentNotFound, parseDocumentId, toViewer, type Viewer } from '../policy.ts';
 import { READ, WRITE } from '../routes/answers.ts';
 import type { DocumentStore } from '../store.ts';
@@ -10,7 +12,7 @@ import * as schema from './schema.ts';
 import type { Content, ContentStates } from './states.ts';
 import type { ContentStore } from './store.ts';
 
-const ITEM = { path: '/v1/{workspace_id}/file/{file_id}/content', parameters: schema.ByFileId } as const;
+const ITEM = { params: parameters(schema.ByFileId) } as const;
 const contentAnswer = (description: string) => ({
   200: { description, schema: schema.ContentRead, example: schema.CONTENT_EXAMPLE },
 });
@@ -31,7 +33,7 @@ export type ContentRoutesDeps = {
 };
 
 /** What the file of a document says: its state, its text, and who decides about it. */
-export function contentRoutes(deps: ContentRoutesDeps): Route[] {
+export function contentRoutes({ plugin }: Http, deps: ContentRoutesDeps) {
   const { store } = deps;
   const render = (content: Content) => renderContent(content, deps.reads);
   const find = async (viewer: Viewer, id: string): Promise<Content> => {
@@ -44,28 +46,12 @@ export function contentRoutes(deps: ContentRoutesDeps): Route[] {
     const document = await deps.documents.find(viewer, id, 'editable');
     assertEditable(viewer, document?.id === id ? document : undefined);
   };
-  return [
-    route(
-      {
-        ...READ,
-        ...ITEM,
-        id: 'documents.content',
-        method: 'GET',
-        summary: "Read the state of a document's text, or the text",
-        description:
-          'A caller who may read the metadata of a document may read its text. With `format` the answer is the text, as ' +
-          '`text/plain` or `text/markdown`; 409 where there is none.',
-        query: schema.ContentQuery,
-        responses: {
-          200: {
-            ...contentAnswer('The state; with `format` the text.')[200],
-            mediaType: ['text/plain', 'text/markdown'],
-          },
-        },
-        refusals: [404, 409],
-      },
-      async ({ principal, path, query }) => {
-        const id = parseDocumentId(path.file_id);
+  return new Elysia({ name: 'documents.content', tags: ['documents'] })
+    .use(plugin)
+    .get(
+      '/v1/:workspace_id/file/:file_id/content',
+      async ({ principal, params, query }) => {
+        const id = parseDocumentId(params.file_id);
         const content = await find(toViewer(principal), id);
         if (query.format === undefined) return render(content);
         if (!hasText(content, deps.reads) || content.revision === null) return textAnswer(query.format, '');
@@ -74,28 +60,31 @@ export function contentRoutes(deps: ContentRoutesDeps): Route[] {
           streamText(store, { id, revision: content.revision, format: query.format }),
         );
       },
-    ),
-    route(
       {
-        ...WRITE,
+        ...READ,
         ...ITEM,
-        id: 'documents.put-content',
-        notesAddress: true,
-        method: 'PUT',
-        summary: 'Give the text of a document, or decide whether its file is read',
-        description:
-          'Owner, curators and administrators may. A given text replaces that of the file, as one that was recognised in a ' +
-          'scan; its passages follow shortly afterwards, when the state is `ready` again. `reading` reads the file anew, or ' +
-          'deletes what is kept of its text.',
-        body: schema.ContentWrite,
-        bodyExample: schema.CONTENT_WRITE_EXAMPLE,
-        bodyBytesMax: GIVEN_BODY_BYTES_MAX,
-        responses: contentAnswer('The state.'),
-        refusals: [404, 409],
+        query: parameters(schema.ContentQuery),
+        response: {
+          200: answer({
+            ...contentAnswer('The state; with `format` the text.')[200],
+            mediaType: ['text/plain', 'text/markdown'],
+          }),
+          ...refusals(404, 409),
+        },
+        detail: {
+          operationId: 'documents.content',
+          summary: "Read the state of a document's text, or the text",
+          description:
+            'A caller who may read the metadata of a document may read its text. With `format` the answer is the text, as ' +
+            '`text/plain` or `text/markdown`; 409 where there is none.',
+        },
       },
-      async ({ principal, author, path, body }) => {
+    )
+    .put(
+      '/v1/:workspace_id/file/:file_id/content',
+      async ({ principal, author, params, body }) => {
         const viewer = toViewer(principal);
-        const id = parseDocumentId(path.file_id);
+        const id = parseDocumentId(params.file_id);
         const { text, reading } = parseWrite(body);
         if (!deps.reads && reading !== 'off') throw conflict('Contents are not read here (CONTENT=off)');
         await assertMayEdit(viewer, id);
@@ -111,8 +100,25 @@ export function contentRoutes(deps: ContentRoutesDeps): Route[] {
         deps.wake();
         return render(await find(viewer, id));
       },
-    ),
-  ];
+      {
+        ...WRITE,
+        ...ITEM,
+        keepsAddress: true,
+        body: json(schema.ContentWrite, {
+          bytesMax: GIVEN_BODY_BYTES_MAX,
+          example: schema.CONTENT_WRITE_EXAMPLE,
+        }),
+        response: { ...answers(contentAnswer('The state.')), ...refusals(404, 409) },
+        detail: {
+          operationId: 'documents.put-content',
+          summary: 'Give the text of a document, or decide whether its file is read',
+          description:
+            'Owner, curators and administrators may. A given text replaces that of the file, as one that was recognised in a ' +
+            'scan; its passages follow shortly afterwards, when the state is `ready` again. `reading` reads the file anew, or ' +
+            'deletes what is kept of its text.',
+        },
+      },
+    );
 }
 
 /** Exactly one of a text and a decision. Throws ValidationFailure. */

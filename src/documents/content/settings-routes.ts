@@ -1,15 +1,14 @@
+import { Elysia } from 'elysia';
 import { notFound } from '../../core/errors.ts';
-import { type Route, route } from '../../http/operation.ts';
+import type { Http } from '../../http/http.ts';
+import { answers, json, parameters, refusals } from '../../http/input.ts';
 import { WorkspacePath } from '../../http/schemas.ts';
 import * as schema from './schema.ts';
 import type { WorkspaceSettings } from './workspace-settings.ts';
 
 const SETTINGS = {
-  area: 'documents',
-  credential: 'administration',
-  scope: 'admin',
-  path: '/admin/api/workspaces/{workspace_id}/content',
-  parameters: WorkspacePath,
+  key: { in: 'administration', scope: 'admin' },
+  params: parameters(WorkspacePath),
 } as const;
 const settingsAnswer = (description: string) => ({
   200: { description, schema: schema.ContentSettings, example: schema.CONTENT_SETTINGS_EXAMPLE },
@@ -24,47 +23,48 @@ export type ContentSettingsRoutesDeps = {
 };
 
 /** Whether the files of a workspace are read: for administrators, over HTTP and on the command line. */
-export function contentSettingsRoutes(deps: ContentSettingsRoutesDeps): Route[] {
+export function contentSettingsRoutes({ plugin }: Http, deps: ContentSettingsRoutesDeps) {
   const { workspaces } = deps;
-  return [
-    route(
+  return new Elysia({ name: 'documents.content.settings-routes', tags: ['documents'] })
+    .use(plugin)
+    .get(
+      '/admin/api/workspaces/:workspace_id/content',
+      async ({ params }) => {
+        await deps.requireWorkspace(params.workspace_id);
+        return renderSettings(await workspaces.readsFiles(params.workspace_id));
+      },
       {
         ...SETTINGS,
-        id: 'documents.content-settings',
-        method: 'GET',
-        summary: "Whether a workspace's files are read",
-        responses: settingsAnswer('The settings.'),
-        refusals: [404],
+        response: { ...answers(settingsAnswer('The settings.')), ...refusals(404) },
+        detail: {
+          operationId: 'documents.content-settings',
+          summary: "Whether a workspace's files are read",
+        },
       },
-      async ({ path }) => {
-        await deps.requireWorkspace(path.workspace_id);
-        return renderSettings(await workspaces.readsFiles(path.workspace_id));
-      },
-    ),
-    route(
-      {
-        ...SETTINGS,
-        id: 'documents.put-content-settings',
-        audits: ['documents.put-content-settings'],
-        method: 'PUT',
-        summary: "Decide whether a workspace's files are read",
-        description:
-          'Off, files that are confirmed afterwards are not read, and texts that are kept already stay. On again, they are ' +
-          'caught up with.',
-        body: schema.ContentSettings,
-        bodyExample: schema.CONTENT_SETTINGS_EXAMPLE,
-        responses: settingsAnswer('The settings.'),
-        refusals: [404],
-      },
-      async ({ author, path, body }) => {
+    )
+    .put(
+      '/admin/api/workspaces/:workspace_id/content',
+      async ({ author, params, body }) => {
         const reads = body.reading === 'on';
-        if (!(await workspaces.setReadsFiles(path.workspace_id, reads, author)))
+        if (!(await workspaces.setReadsFiles(params.workspace_id, reads, author)))
           throw notFound('Workspace not found');
         if (reads) deps.catchUp();
         return renderSettings(reads);
       },
-    ),
-  ];
+      {
+        ...SETTINGS,
+        audits: ['documents.put-content-settings'],
+        body: json(schema.ContentSettings, { example: schema.CONTENT_SETTINGS_EXAMPLE }),
+        response: { ...answers(settingsAnswer('The settings.')), ...refusals(404) },
+        detail: {
+          operationId: 'documents.put-content-settings',
+          summary: "Decide whether a workspace's files are read",
+          description:
+            'Off, files that are confirmed afterwards are not read, and texts that are kept already stay. On again, they are ' +
+            'caught up with.',
+        },
+      },
+    );
 }
 
 const renderSettings = (reads: boolean) => ({ reading: reads ? 'on' : 'off' });

@@ -1,7 +1,9 @@
+import { Elysia } from 'elysia';
 // The export of passages, which a vector store elsewhere follows.
 
 import { type Static, Type } from '@sinclair/typebox';
-import { type Route, route } from '../../http/operation.ts';
+import type { Routes } from '../../http/area.ts';
+import { answer, parameters, refusals } from '../../http/input.ts';
 import { oneOf, text } from '../../http/schemas.ts';
 import type { Sql } from '../../infra/postgres/client.ts';
 import { toViewer } from '../policy.ts';
@@ -40,7 +42,7 @@ const DESCRIPTION =
 
 /** `forget` deletes what no follower needs any more. */
 export function createFeed(sql: Sql): {
-  routes: Route[];
+  routes: Routes;
   forget(now: Date, signal: AbortSignal): Promise<void>;
 } {
   const store = createFeedStore(sql);
@@ -53,21 +55,9 @@ export function createFeed(sql: Sql): {
     return toStream(readFeedPage(store, { ...follower, position, limit, secret }));
   };
   return {
-    routes: [
-      route(
-        {
-          ...READ,
-          id: 'documents.export-passages',
-          work: 'heavy',
-          method: 'GET',
-          path: '/v1/{workspace_id}/passages',
-          summary: 'Follow the passages of all documents, in order of change',
-          description: DESCRIPTION,
-          parameters: InWorkspace,
-          query: FeedQuery,
-          responses: { 200: { description: 'A page, as JSON lines.', mediaType: 'application/jsonl' } },
-          refusals: [410],
-        },
+    routes: ({ plugin }) =>
+      new Elysia({ name: 'documents.feed', tags: ['documents'] }).use(plugin).get(
+        '/v1/:workspace_id/passages',
         async ({ principal, query }) =>
           new Response(await open(toViewer(principal), query), {
             headers: {
@@ -75,8 +65,22 @@ export function createFeed(sql: Sql): {
               'x-content-type-options': 'nosniff',
             },
           }),
+        {
+          ...READ,
+          work: 'heavy',
+          params: parameters(InWorkspace),
+          query: parameters(FeedQuery),
+          response: {
+            200: answer({ description: 'A page, as JSON lines.', mediaType: 'application/jsonl' }),
+            ...refusals(410),
+          },
+          detail: {
+            operationId: 'documents.export-passages',
+            summary: 'Follow the passages of all documents, in order of change',
+            description: DESCRIPTION,
+          },
+        },
       ),
-    ],
     async forget(now, signal) {
       const before = new Date(now.getTime() - TOMBSTONE_DAYS * 86_400_000);
       while (!signal.aborted && (await store.forgetPurgedBefore(before)));

@@ -1,9 +1,12 @@
+import { Elysia } from 'elysia';
 // The history of documents for those who may see them, and the removal of its old rows.
 
 import type { Clock } from '../../core/clock.ts';
 import type { Job } from '../../core/lifecycle.ts';
 import type { Logger } from '../../core/logger.ts';
-import { type Route, route } from '../../http/operation.ts';
+import type { Routes } from '../../http/area.ts';
+import type { Http } from '../../http/http.ts';
+import { parameters, refusals } from '../../http/input.ts';
 import { PageQuery, pageAnswer, toPage, toPageRequest } from '../../http/paging.ts';
 import type { Sql } from '../../infra/postgres/client.ts';
 import { createSweep } from '../../infra/postgres/sweep.ts';
@@ -28,7 +31,7 @@ export type HistoryDeps = {
   log: Logger;
 };
 
-export function createHistory(deps: HistoryDeps): { routes: Route[]; jobs: Job[] } {
+export function createHistory(deps: HistoryDeps): { routes: Routes; jobs: Job[] } {
   const { sql, clock, settings, log } = deps;
   const store = createHistoryStore(sql);
   const sweep = createSweep({
@@ -39,32 +42,22 @@ export function createHistory(deps: HistoryDeps): { routes: Route[]; jobs: Job[]
     deleteSome: (before) => store.deleteSome(before, HISTORY_SWEEP_ROWS),
     log,
   });
-  return { routes: [historyRoute(store, deps)], jobs: settings.auditRetentionDays === 0 ? [] : [sweep] };
+  return {
+    routes: (http) => historyRoute(http, store, deps),
+    jobs: settings.auditRetentionDays === 0 ? [] : [sweep],
+  };
 }
 
 const historyRoute = (
+  { plugin }: Http,
   store: Pick<ReturnType<typeof createHistoryStore>, 'list'>,
   { documents, findUser }: Pick<HistoryDeps, 'documents' | 'findUser'>,
-): Route =>
-  route(
-    {
-      ...READ,
-      id: 'documents.history',
-      method: 'GET',
-      path: '/v1/{workspace_id}/file/{file_id}/history',
-      summary: 'List who did what with a document, newest first',
-      description:
-        'Everybody who sees the document sees what has changed since it last became visible to them; what was before is for its ' +
-        'owner, curators and administrators, keys and addresses for its owner and administrators. The last row is its upload. Rows go with their document, and, but for the upload, after `AUDIT_RETENTION_DAYS`; who ' +
-        'has purged a document stands in the audit log.',
-      parameters: ByFileId,
-      query: PageQuery,
-      responses: pageAnswer('A page of the history.', DocumentHistoryPage, HISTORY_EXAMPLE),
-      refusals: [404],
-    },
-    async ({ principal, path, query }) => {
+) =>
+  new Elysia({ name: 'documents.history', tags: ['documents'] }).use(plugin).get(
+    '/v1/:workspace_id/file/:file_id/history',
+    async ({ principal, params, query }) => {
       const page = toPageRequest(query, isRowId);
-      const id = parseDocumentId(path.file_id);
+      const id = parseDocumentId(params.file_id);
       const viewer = toViewer(principal);
       const document = await documents.locate(id);
       if (document === undefined || !canSee(viewer, document)) throw documentNotFound();
@@ -83,6 +76,23 @@ const historyRoute = (
         address: shown ? row.address : null,
         changes: (row.changes ?? []).map((change) => (row.becameVisible ? withoutBefore(change) : change)),
       }));
+    },
+    {
+      ...READ,
+      params: parameters(ByFileId),
+      query: parameters(PageQuery),
+      response: {
+        ...pageAnswer('A page of the history.', DocumentHistoryPage, HISTORY_EXAMPLE),
+        ...refusals(404),
+      },
+      detail: {
+        operationId: 'documents.history',
+        summary: 'List who did what with a document, newest first',
+        description:
+          'Everybody who sees the document sees what has changed since it last became visible to them; what was before is for its ' +
+          'owner, curators and administrators, keys and addresses for its owner and administrators. The last row is its upload. Rows go with their document, and, but for the upload, after `AUDIT_RETENTION_DAYS`; who ' +
+          'has purged a document stands in the audit log.',
+      },
     },
   );
 

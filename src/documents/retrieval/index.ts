@@ -1,9 +1,10 @@
 // Retrieval, put together: passages by their words and their vectors.
 
+import { Elysia } from 'elysia';
 import type { Job } from '../../core/lifecycle.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Semaphore } from '../../core/semaphore.ts';
-import type { Route } from '../../http/operation.ts';
+import type { Routes } from '../../http/area.ts';
 import { cancelledBy, type Sql, type Transaction } from '../../infra/postgres/client.ts';
 import { createCatchUpJob } from '../jobs/catch-up.ts';
 import { type FindUserByEmail, viewerOf } from '../operations/search.ts';
@@ -43,7 +44,7 @@ export function createRetrieval(deps: {
   /** As that person would find with their own key. */
   retrieveAsPerson: RetrieveAsPerson;
   words: WordStore;
-  routes: Route[];
+  routes: Routes;
   jobs: Job[];
 } {
   const { sql, searchSql, log } = deps;
@@ -78,10 +79,10 @@ export function createRetrieval(deps: {
     retrieveAsPerson: async (person, request, signal) =>
       retrieve(await viewerOf(deps.findUserByEmail, person), request, signal),
     words,
-    routes: [
-      ...retrievalRoutes({ retrieve, explain: createExplain(questionsBy(searchSql)) }),
-      ...vectorStoreRoutes({ retrieve, documents: deps.documents }),
-    ],
+    routes: (http) =>
+      new Elysia({ name: 'documents.retrieval' })
+        .use(retrievalRoutes(http, { retrieve, explain: createExplain(questionsBy(searchSql)) }))
+        .use(vectorStoreRoutes(http, { retrieve, documents: deps.documents })),
     jobs: [
       periodic('documents.words-catch-up', deps.catchUpIntervalSeconds * 1000, createWordCatchUp(words)),
       periodic('documents.word-statistics', STATISTICS_INTERVAL_MS, createTakeStatistics(sql)),

@@ -1,4 +1,6 @@
-import { type Route, route } from '../../http/operation.ts';
+import { Elysia } from 'elysia';
+import type { Http } from '../../http/http.ts';
+import { answer, json, parameters } from '../../http/input.ts';
 import { toViewer } from '../policy.ts';
 import { READ } from '../routes/answers.ts';
 import { InWorkspace } from '../schema.ts';
@@ -8,51 +10,52 @@ import { PASSAGES_DEFAULT } from './limits.ts';
 import type { FoundPassage, Retrieve } from './retrieve.ts';
 import * as schema from './schema.ts';
 
-export function retrievalRoutes({ retrieve, explain }: { retrieve: Retrieve; explain: Explain }): Route[] {
-  return [
-    route(
-      {
-        ...READ,
-        id: 'documents.retrieve',
-        work: 'heavy',
-        method: 'POST',
-        path: '/v1/{workspace_id}/retrieve',
+export function retrievalRoutes(
+  { plugin }: Http,
+  { retrieve, explain }: { retrieve: Retrieve; explain: Explain },
+) {
+  return new Elysia({ name: 'documents.retrieval', tags: ['documents'] }).use(plugin).post(
+    '/v1/:workspace_id/retrieve',
+    async ({ principal, body, request }) => {
+      const { query, limit = PASSAGES_DEFAULT, mode = 'hybrid', filter, min_score } = body;
+      const asked = {
+        query,
+        limit,
+        mode,
+        filter: filter ? parseFilters(filter, ['body', 'filter']) : undefined,
+        minScore: min_score ?? undefined,
+        payer: principal,
+      };
+      const { passages, engine } = await retrieve(toViewer(principal), asked, request.signal);
+      if (body.explain !== true) return { passages: passages.map(render), engine };
+      const why = await explain(toViewer(principal), query, passages, request.signal);
+      const explained = passages.map((each, at) => ({
+        ...render(each),
+        why: { ...why[at], ...renderHalves(each) },
+      }));
+      return { passages: explained, engine };
+    },
+    {
+      ...READ,
+      work: 'heavy',
+      params: parameters(InWorkspace),
+      body: json(schema.RetrieveRequest, { example: schema.RETRIEVE_REQUEST_EXAMPLE }),
+      response: {
+        200: answer({
+          description: 'What was found.',
+          schema: schema.RetrieveAnswer,
+          example: schema.RETRIEVE_EXAMPLE,
+        }),
+      },
+      detail: {
+        operationId: 'documents.retrieve',
         summary: 'Find the passages that answer a question',
         description:
           'Only passages of documents that the caller may see now, and that `filter` lets pass; never fewer than asked for ' +
           'because others were left out. `engine` says what found them.',
-        parameters: InWorkspace,
-        body: schema.RetrieveRequest,
-        bodyExample: schema.RETRIEVE_REQUEST_EXAMPLE,
-        responses: {
-          200: {
-            description: 'What was found.',
-            schema: schema.RetrieveAnswer,
-            example: schema.RETRIEVE_EXAMPLE,
-          },
-        },
       },
-      async ({ principal, body, request }) => {
-        const { query, limit = PASSAGES_DEFAULT, mode = 'hybrid', filter, min_score } = body;
-        const asked = {
-          query,
-          limit,
-          mode,
-          filter: filter ? parseFilters(filter, ['body', 'filter']) : undefined,
-          minScore: min_score ?? undefined,
-          payer: principal,
-        };
-        const { passages, engine } = await retrieve(toViewer(principal), asked, request.signal);
-        if (body.explain !== true) return { passages: passages.map(render), engine };
-        const why = await explain(toViewer(principal), query, passages, request.signal);
-        const explained = passages.map((each, at) => ({
-          ...render(each),
-          why: { ...why[at], ...renderHalves(each) },
-        }));
-        return { passages: explained, engine };
-      },
-    ),
-  ];
+    },
+  );
 }
 
 const roundScore = (score: number): number => Math.round(score * 10_000) / 10_000;

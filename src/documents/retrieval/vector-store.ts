@@ -1,10 +1,12 @@
+import { Elysia } from 'elysia';
 // The documents of a workspace as a vector store of OpenAI's API: its search, for clients of that API.
 
 import { type Static, Type } from '@sinclair/typebox';
 import { isRawNumber } from '../../core/json.ts';
 import type { Principal } from '../../core/principal.ts';
-import { OpenAiRefusal, withOpenAiErrors } from '../../http/openai-error.ts';
-import { type Route, route } from '../../http/operation.ts';
+import type { Http } from '../../http/http.ts';
+import { answer, json, parameters } from '../../http/input.ts';
+import { OpenAiRefusal, openAiRefusals } from '../../http/openai-error.ts';
 import { component, nullable, oneOf, optional, text } from '../../http/schemas.ts';
 import type { Document } from '../document.ts';
 import { toViewer } from '../policy.ts';
@@ -122,33 +124,31 @@ const EXAMPLE = {
 
 export type VectorStoreDeps = { retrieve: Retrieve; documents: Pick<DocumentStore, 'readVisible'> };
 
-export function vectorStoreRoutes(deps: VectorStoreDeps): Route[] {
-  return [
-    route(
-      {
-        area: 'documents',
-        credential: 'key',
-        scope: 'documents:read',
-        errorShape: 'openai',
-        id: 'documents.search-vector-store',
-        work: 'heavy',
-        method: 'POST',
-        path: '/v1/vector_stores/{workspace_id}/search',
-        summary: "Find passages as OpenAI's vector stores do",
-        description:
-          'The workspace is the vector store: `client.vectorStores.search(workspace, …)` of the SDKs finds the passages that ' +
-          '`retrieve` finds. Errors have the shape of that API.',
-        parameters: InWorkspace,
-        body: SearchRequest,
-        bodyExample: REQUEST_EXAMPLE,
-        responses: withOpenAiErrors(
-          { 200: { description: 'What was found.', schema: SearchPage, example: EXAMPLE } },
-          [400, 401, 403, 408, 413, 415, 503],
-        ),
-      },
+export function vectorStoreRoutes({ plugin }: Http, deps: VectorStoreDeps) {
+  return new Elysia({ name: 'documents.retrieval.vector-store', tags: ['documents'] })
+    .use(plugin)
+    .post(
+      '/v1/vector_stores/:workspace_id/search',
       ({ principal, body, request }) => search(deps, principal, body, request.signal),
-    ),
-  ];
+      {
+        key: { in: 'key', scope: 'documents:read' },
+        work: 'heavy',
+        errors: 'openai',
+        params: parameters(InWorkspace),
+        body: json(SearchRequest, { example: REQUEST_EXAMPLE }),
+        response: {
+          200: answer({ description: 'What was found.', schema: SearchPage, example: EXAMPLE }),
+          ...openAiRefusals(400, 401, 403, 408, 413, 415, 503),
+        },
+        detail: {
+          operationId: 'documents.search-vector-store',
+          summary: "Find passages as OpenAI's vector stores do",
+          description:
+            'The workspace is the vector store: `client.vectorStores.search(workspace, …)` of the SDKs finds the passages that ' +
+            '`retrieve` finds. Errors have the shape of that API.',
+        },
+      },
+    );
 }
 
 async function search(

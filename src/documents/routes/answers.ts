@@ -1,36 +1,32 @@
 // The answers that several routes of the area share.
 
+import { answer, answers } from '../../http/input.ts';
 import { renderCursor } from '../../http/paging.ts';
-import type { Document, ShownDocument } from '../document.ts';
+import type { createRender, Document } from '../document.ts';
 import { DOCUMENT_EXAMPLE } from '../examples.ts';
 import type { ListedDocuments } from '../rows.ts';
 import { DocumentMetadataRead } from '../schema.ts';
 
-export const READ = { area: 'documents', credential: 'api-key-header', scope: 'documents:read' } as const;
-export const WRITE = { area: 'documents', credential: 'api-key-header', scope: 'documents:write' } as const;
+export const READ = { key: { in: 'api-key-header', scope: 'documents:read' } } as const;
+export const WRITE = { key: { in: 'api-key-header', scope: 'documents:write' } } as const;
 
 /** The description of an answer that is one document. */
-export const documentAnswer = (description: string) => ({
-  description,
-  schema: DocumentMetadataRead,
-  example: DOCUMENT_EXAMPLE,
-});
+export const documentAnswer = (description: string) =>
+  answer({ description, schema: DocumentMetadataRead, example: DOCUMENT_EXAMPLE });
 
-export const removed = { 204: { description: 'Done; no content.' } };
+export const removed = answers({ 204: { description: 'Done; no content.' } });
 
-export type Render = (document: ShownDocument) => object;
+export type Render = ReturnType<typeof createRender>;
 
-/** A page of the bin or the archive; `moment` orders it, and is shown with each row. */
-export function renderList(
+/** A page of the bin or the archive, in the order of `timeOf`; `renderRow` shows it with each row. */
+export function renderList<Row>(
   { documents, count, more }: ListedDocuments,
-  moment: 'deleted_at' | 'archived_at',
-  render: Render,
-): object {
-  const timeOf = ({ deletedAt, archivedAt, createdAt }: Document): Date =>
-    (moment === 'deleted_at' ? deletedAt : archivedAt) ?? createdAt;
+  timeOf: (document: Document) => Date,
+  renderRow: (document: ListedDocuments['documents'][number], at: string) => Row,
+) {
   const last = documents.at(-1);
   return {
-    items: documents.map((row) => ({ ...render(row), [moment]: timeOf(row).toISOString() })),
+    items: documents.map((row) => renderRow(row, timeOf(row).toISOString())),
     count,
     ...(more && last !== undefined
       ? { next_cursor: renderCursor({ createdAt: timeOf(last), id: last.id }) }

@@ -1,6 +1,8 @@
+import { Elysia } from 'elysia';
 import { forbidden } from '../../core/errors.ts';
 import { isUuid } from '../../core/ids.ts';
-import { type Route, route } from '../../http/operation.ts';
+import type { Http } from '../../http/http.ts';
+import { answer, parameters, refusals } from '../../http/input.ts';
 import { toPageRequest } from '../../http/paging.ts';
 import { TRASH_EXAMPLE } from '../examples.ts';
 import type { Bin } from '../operations/bin.ts';
@@ -9,89 +11,78 @@ import * as schema from '../schema.ts';
 import type { DocumentStore } from '../store.ts';
 import { documentAnswer, READ, type Render, removed, renderList, WRITE } from './answers.ts';
 
-export function binRoutes(deps: {
-  bin: Bin;
-  store: Pick<DocumentStore, 'listBin'>;
-  render: Render;
-}): Route[] {
-  const { bin, store, render } = deps;
-  return [
-    route(
+export type BinRoutesDeps = { bin: Bin; store: Pick<DocumentStore, 'listBin'>; render: Render };
+
+export const binRoutes = ({ plugin }: Http, { bin, store, render }: BinRoutesDeps) =>
+  new Elysia({ name: 'documents.bin', prefix: '/v1/:workspace_id', tags: ['documents'] })
+    .use(plugin)
+    .delete(
+      '/:file_id',
+      ({ principal, author, params }) => bin.put(toViewer(principal), params.file_id, author),
       {
         ...WRITE,
-        id: 'documents.bin',
-        notesAddress: true,
-        method: 'DELETE',
-        path: '/v1/{workspace_id}/{file_id}',
-        summary: 'Put a document into the bin',
-        parameters: schema.ByFileId,
-        responses: removed,
-        refusals: [404],
+        keepsAddress: true,
+        params: parameters(schema.ByFileId),
+        response: { ...removed, ...refusals(404) },
+        detail: { operationId: 'documents.bin', summary: 'Put a document into the bin' },
       },
-      ({ principal, author, path }) => bin.put(toViewer(principal), path.file_id, author),
-    ),
-    route(
-      {
-        ...READ,
-        id: 'documents.trash',
-        method: 'GET',
-        path: '/v1/{workspace_id}/trash',
-        summary: "List the bin: the caller's own documents, newest first",
-        parameters: schema.InWorkspace,
-        query: schema.TrashQuery,
-        responses: {
-          200: { description: 'Binned documents.', schema: schema.TrashList, example: TRASH_EXAMPLE },
-        },
-      },
+    )
+    .get(
+      '/trash',
       async ({ principal, query }) => {
         const viewer = toViewer(principal);
         if (query.all && !viewer.admin) throw forbidden("Only administrators see the whole workspace's bin");
         const page = { ...toPageRequest(query, isUuid), all: query.all };
-        return renderList(await store.listBin(viewer, page), 'deleted_at', render);
+        return renderList(
+          await store.listBin(viewer, page),
+          ({ deletedAt, createdAt }) => deletedAt ?? createdAt,
+          (document, deleted_at) => ({ ...render(document), deleted_at }),
+        );
       },
-    ),
-    route(
+      {
+        ...READ,
+        params: parameters(schema.InWorkspace),
+        query: parameters(schema.TrashQuery),
+        response: {
+          200: answer({ description: 'Binned documents.', schema: schema.TrashList, example: TRASH_EXAMPLE }),
+        },
+        detail: {
+          operationId: 'documents.trash',
+          summary: "List the bin: the caller's own documents, newest first",
+        },
+      },
+    )
+    .delete(
+      '/trash/:file_id',
+      ({ principal, author, params }) => bin.purge(toViewer(principal), params.file_id, author),
       {
         ...WRITE,
-        id: 'documents.purge',
         audits: ['documents.purge'],
-        method: 'DELETE',
-        path: '/v1/{workspace_id}/trash/{file_id}',
-        summary: 'Delete a binned document permanently',
-        parameters: schema.ByFileId,
-        responses: removed,
-        refusals: [404],
+        params: parameters(schema.ByFileId),
+        response: { ...removed, ...refusals(404) },
+        detail: { operationId: 'documents.purge', summary: 'Delete a binned document permanently' },
       },
-      ({ principal, author, path }) => bin.purge(toViewer(principal), path.file_id, author),
-    ),
-    route(
+    )
+    .post(
+      '/restore/:file_id',
+      async ({ principal, author, params }) =>
+        render(await bin.restore(toViewer(principal), params.file_id, author)),
       {
         ...WRITE,
-        id: 'documents.restore',
-        notesAddress: true,
-        method: 'POST',
-        path: '/v1/{workspace_id}/restore/{file_id}',
-        summary: 'Take a document out of the bin',
-        parameters: schema.ByFileId,
-        responses: { 200: documentAnswer('The restored document.') },
-        refusals: [404],
+        keepsAddress: true,
+        params: parameters(schema.ByFileId),
+        response: { 200: documentAnswer('The restored document.'), ...refusals(404) },
+        detail: { operationId: 'documents.restore', summary: 'Take a document out of the bin' },
       },
-      async ({ principal, author, path }) =>
-        render(await bin.restore(toViewer(principal), path.file_id, author)),
-    ),
-    route(
-      {
-        ...WRITE,
-        id: 'documents.empty-trash',
-        work: 'heavy',
-        audits: ['documents.purge'],
-        method: 'DELETE',
-        path: '/v1/{workspace_id}/empty/trash',
+    )
+    .delete('/empty/trash', ({ principal, author }) => bin.empty(toViewer(principal), author), {
+      ...WRITE,
+      work: 'heavy',
+      audits: ['documents.purge'],
+      params: parameters(schema.InWorkspace),
+      response: removed,
+      detail: {
+        operationId: 'documents.empty-trash',
         summary: "Delete every document in the caller's bin permanently",
-        parameters: schema.InWorkspace,
-        responses: removed,
       },
-      ({ principal, author }) => bin.empty(toViewer(principal), author),
-    ),
-  ];
-}
+    });

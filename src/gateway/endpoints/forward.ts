@@ -24,13 +24,12 @@ export type GatewayInput = {
   keepPermit?(): () => void;
 };
 
-export type Forward = (endpoint: Endpoint) => (input: GatewayInput) => Promise<Response>;
+export type Forward = (endpoint: Endpoint, input: GatewayInput) => Promise<Response>;
 
 /** Throws OpenAiRefusal. The answer to a disconnected caller is never read. */
 export const createForward =
   (deps: { serve: Serve; embeddings: Serve; onInterrupt: OnInterrupt }): Forward =>
-  (endpoint) =>
-  (input) =>
+  (endpoint, input) =>
     respond(input, deps.onInterrupt, (signal) => {
       const serve = endpoint === 'embeddings' ? deps.embeddings : deps.serve;
       return serve(toModelCall(input, { endpoint, request: readRequest(input.bytes), signal }));

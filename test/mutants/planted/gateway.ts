@@ -243,8 +243,8 @@ export const gateway: readonly Planted[] = [
   {
     mistake: 'a failure with a reason does not say when to come again',
     file: 'src/gateway/answer.ts',
-    text: "next: 'same',\n    answer,\n    status,\n    retryAfterMs: readRetryAfter(response.headers),",
-    replacement: "next: 'same',\n    answer,\n    status,",
+    text: '    retryAfterMs: readRetryAfter(headers),\n    unwell: status',
+    replacement: '    unwell: status',
     test: 'test/gateway/retry-after.test.ts',
     name: 'an upstream’s time to wait',
   },
@@ -331,9 +331,9 @@ export const gateway: readonly Planted[] = [
   },
   {
     mistake: 'the usage that an upstream tells in its stream is not counted',
-    file: 'src/gateway/pump.ts',
-    text: 'this.usage = read.usage ?? this.usage;',
-    replacement: 'this.usage = undefined;',
+    file: 'src/gateway/stream-meter.ts',
+    text: 'this.told = usage;',
+    replacement: 'this.told = undefined;',
     test: 'test/acceptance/gateway/accounting.test.ts',
   },
   {

@@ -67,8 +67,8 @@ export const http: readonly Planted[] = [
   {
     mistake: 'revocation waits for a permit',
     file: 'src/access/routes/keys.ts',
-    text: "id: 'access.revoke-key',\n        work: 'exempt',",
-    replacement: "id: 'access.revoke-key',\n        work: 'heavy',",
+    text: "work: 'exempt', params: parameters(KeyPath)",
+    replacement: "work: 'heavy', params: parameters(KeyPath)",
     test: 'test/service/overload.test.ts',
     name: 'other workspaces pass',
   },

@@ -112,8 +112,8 @@ export const infra: readonly Planted[] = [
   {
     mistake: 'work waits for threads without end',
     file: 'src/infra/wasm/lane.ts',
-    text: 'line.length >= waitingMax',
-    replacement: 'line.length > waitingMax',
+    text: 'line.size() > waitingMax +',
+    replacement: 'line.size() > waitingMax + 1 +',
     test: 'test/compute/pool.test.ts',
     name: 'refuses what is too much',
   },

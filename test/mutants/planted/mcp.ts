@@ -19,9 +19,9 @@ export const mcp: readonly Planted[] = [
   },
   {
     mistake: 'pages of other origins may use the MCP server',
-    file: 'src/mcp/index.ts',
-    text: '!origins.includes(origin)',
-    replacement: "origin === 'null'",
+    file: 'src/mcp/routes.ts',
+    text: "origin === null || origins.includes('*')",
+    replacement: "origin !== 'null' || origins.includes('*')",
     test: 'test/acceptance/mcp/protocol.test.ts',
     name: 'of a page of another origin is refused',
   },

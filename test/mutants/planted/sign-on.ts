@@ -25,8 +25,8 @@ export const signOn: readonly Planted[] = [
     ...FLOW,
     mistake: 'a right that the provider takes away stays until the session ends',
     file: 'src/access/store/sign-on.ts',
-    text: `UPDATE keys SET scopes = \${granted} FROM prior`,
-    replacement: 'UPDATE keys SET scopes = scopes FROM prior',
+    text: `UPDATE keys SET scopes = \${granted}, limits`,
+    replacement: 'UPDATE keys SET scopes = scopes, limits',
     name: 'rights that are taken away at the provider end at the next sign-in',
   },
   {
@@ -41,8 +41,8 @@ export const signOn: readonly Planted[] = [
     ...REFUSALS,
     mistake: 'an e-mail address counts that the provider has not verified',
     file: 'src/access/sign-on/person.ts',
-    text: "if (!isAddress || verified === false || verified === 'false')",
-    replacement: 'if (!isAddress)',
+    text: "const isVerified = verified === true || verified === 'true' ||",
+    replacement: 'const isVerified = verified !== false ||',
     name: 'gets a page that says what to do, and nothing is made of them',
   },
   {

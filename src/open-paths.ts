@@ -1,0 +1,20 @@
+/** The routes that need no key, as Elysia writes their paths. All others state where they look for one. */
+export const OPEN_PATHS = [
+  '/',
+  '/healthz',
+  '/readyz',
+  '/metrics',
+  '/compute',
+  '/docs',
+  '/docs/json',
+  '/docs/assets/:file',
+  '/docs/pages/*',
+  '/admin',
+  '/admin/:page',
+  '/admin/assets/:file',
+  '/admin/api/session',
+  '/admin/api/session/link',
+  '/admin/sign-on',
+  '/admin/sign-on/callback',
+  '/admin/sign-on/end',
+];
