@@ -9,7 +9,7 @@ import { postgresFolder } from './database.ts';
 import type { Area } from './http/area.ts';
 import { gauge } from './http/metrics.ts';
 import type { ServiceState } from './http/readiness.ts';
-import type { Sql } from './infra/postgres/client.ts';
+import { predicateOf, type Sql } from './infra/postgres/client.ts';
 import type { Invalidation } from './infra/postgres/invalidation.ts';
 import type { JobQueue, QueueState } from './infra/postgres/job-queue.ts';
 import { createBucketJob } from './infra/s3/bucket.ts';
@@ -40,16 +40,17 @@ export function createInfrastructure(deps: InfrastructureDeps): Area {
   const probeObjectsDisk = createDiskProbe(join(config.dataDir, 'object-store'));
 
   const checkPostgres = async (): Promise<ServiceState> => {
-    const [row] = await sql<{ now: Date }[]>`SELECT clock_timestamp() AS now`.catch(() => []);
-    if (row === undefined) {
+    const asked = await sql<{ now: Date }[]>`SELECT clock_timestamp() AS now`.catch(predicateOf);
+    if (typeof asked === 'string') {
       const fault = await probeDatabaseDisk();
       const reason = fault === undefined ? '' : `: the disk of DATA_DIR/postgres ${fault}`;
-      return { state: 'down', detail: `it cannot be reached${reason}` };
+      return { state: 'down', detail: `it ${asked}${reason}` };
     }
+    const now = asked[0]?.now.getTime() ?? 0;
     const diskFault = await sql.diskFault();
     if (diskFault !== undefined)
       return { state: 'degraded', detail: `its disk ${diskFault}: what needs space there is refused` };
-    const clockSkewMs = clock.now().getTime() - row.now.getTime();
+    const clockSkewMs = clock.now().getTime() - now;
     if (Math.abs(clockSkewMs) < CLOCK_SKEW_MS_MAX) return { state: 'ready' };
     return { state: 'degraded', detail: "its clock and this machine's differ", clock_skew_ms: clockSkewMs };
   };

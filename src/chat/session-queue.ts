@@ -8,7 +8,7 @@ import { notFound, ServiceError, unavailable } from '../core/errors.ts';
 import type { WakeEventMover } from '../core/event.ts';
 import type { Logger } from '../core/logger.ts';
 import { inTrace } from '../core/tracing.ts';
-import { isUnavailable } from '../infra/postgres/client.ts';
+import { explainOutage, isUnavailable } from '../infra/postgres/client.ts';
 import type { Generate } from './generate.ts';
 import { STORE_RETRY_MS, STORE_TIMEOUT_MS } from './limits.ts';
 import type { Memory } from './memory.ts';
@@ -99,7 +99,8 @@ export function createSessionQueue(deps: SessionQueueDeps) {
       stop.throwIfAborted();
       return { answer: await generate(turn, { onText: say, signal, stop }) };
     } catch (error) {
-      if (isUnavailable(error)) return { failure: toFailure(unavailable('The database cannot be reached')) };
+      const outage = explainOutage(error);
+      if (outage !== undefined) return { failure: toFailure(outage) };
       if (!(error instanceof ServiceError) && !signal.aborted)
         log.error({ err: error, answer_id: turn.answerId }, 'an answer failed unexpectedly');
       return { failure: toFailure(error) };

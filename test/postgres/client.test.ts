@@ -1,8 +1,9 @@
 // What goes into the database comes out again; failures are told apart.
 
 import { expect, test } from 'bun:test';
-import { isUnavailable } from '../../src/infra/postgres/client.ts';
+import { explainOutage, isUnavailable } from '../../src/infra/postgres/client.ts';
 import { copyOut } from '../../src/infra/postgres/copy.ts';
+import { DatabaseTimeout } from '../../src/infra/postgres/unavailable.ts';
 import { eventually } from '../support/child.ts';
 import { connectTo, testDatabase } from '../support/database.ts';
 import { shared } from '../support/shared.ts';
@@ -90,6 +91,23 @@ test("a statement's own mistake is not taken for an outage, a statement time-out
   expect(isUnavailable(await failureOf(impatient`select pg_sleep(5)`))).toBe(true);
   expect(isUnavailable(Object.assign(new Error('of another client'), { code: 'ECONNREFUSED' }))).toBe(false);
   await impatient.end({ timeout: 1 });
+});
+
+test('what an outage is called says what the database does', async () => {
+  const impatient = connectTo(database.url, { connectionsMax: 1, statementTimeoutMs: 100 });
+  const away = connectTo('postgres://nobody@127.0.0.1:1/nowhere');
+  const narrow = connectTo(database.url, { connectionsMax: 1, pendingMax: 1 });
+  const readOnly = connectTo(database.url, { settings: { default_transaction_read_only: 'on' } });
+  const sentenceOf = async (work: Promise<unknown>) => explainOutage(await failureOf(work))?.message;
+  expect(await sentenceOf(impatient`select pg_sleep(5)`)).toBe('The database did not answer in time');
+  expect(explainOutage(new DatabaseTimeout(11_000))?.message).toBe('The database did not answer in time');
+  expect(await sentenceOf(away`select 1`)).toBe('The database cannot be reached');
+  expect(await sentenceOf(readOnly`insert into items values (2)`)).toBe('The database is read-only');
+  const running = narrow`select pg_sleep(0.1)`.then(() => undefined);
+  expect(await sentenceOf(narrow`select 1`)).toBe('The database lacks the resources to answer');
+  await running;
+  expect(await sentenceOf(sql`select 1/0`)).toBeUndefined();
+  await Promise.all([impatient, away, narrow, readOnly].map((each) => each.end({ timeout: 1 })));
 });
 
 test('a statement that fails after its first rows leaves the rows of the next one alone', async () => {

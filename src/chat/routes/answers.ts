@@ -6,7 +6,7 @@ import type { Principal } from '../../core/principal.ts';
 import { STATUS } from '../../http/failures.ts';
 import { answer } from '../../http/input.ts';
 import type { RequestState } from '../../http/state.ts';
-import { isUnavailable } from '../../infra/postgres/client.ts';
+import { explainOutage } from '../../infra/postgres/client.ts';
 import { type Accepted, answerInTime } from '../accept.ts';
 import { ANSWER_EXAMPLE, ANSWER_STREAM_EXAMPLE } from '../examples.ts';
 import { PING_MS } from '../limits.ts';
@@ -183,9 +183,8 @@ const lastEvents = (body: ChatAnswer, said: boolean): StreamEvent[] => [
 ];
 
 function failed(error: unknown): StreamEvent {
-  if (error instanceof ServiceError)
-    return { type: 'error', error_msg: error.message, status: STATUS[error.kind] };
-  return isUnavailable(error)
-    ? { type: 'error', error_msg: 'The database cannot be reached', status: STATUS.unavailable }
-    : { type: 'error', error_msg: 'Internal Server Error', status: 500 };
+  const refusal = error instanceof ServiceError ? error : explainOutage(error);
+  if (refusal !== undefined)
+    return { type: 'error', error_msg: refusal.message, status: STATUS[refusal.kind] };
+  return { type: 'error', error_msg: 'Internal Server Error', status: 500 };
 }

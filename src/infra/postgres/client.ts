@@ -15,7 +15,7 @@ import { type DatabaseTimeout, isConnectionLost, withDeadline } from './unavaila
 export { cancelledBy } from './cancelled-by.ts';
 export type { Reserved } from './reserved.ts';
 export type { Transaction } from './sql-with-timeout.ts';
-export { explainOutage, isUnavailable, withDeadline } from './unavailable.ts';
+export { explainOutage, isUnavailable, predicateOf, withDeadline } from './unavailable.ts';
 
 /** A piece of a statement, with its parameters. */
 export type Fragment = ReturnType<Transaction['unsafe']>;

@@ -28,18 +28,24 @@ const SOCKET_CODES = new Set([
 ]);
 const databaseErrors = new WeakSet<Error>();
 
+const STATEMENT_TIMEOUT = '57014';
+const READ_ONLY = '25006';
+
 /** Codes and classes of PostgreSQL (appendix A) for a server that exists but can't serve now. */
 const SERVER_CODES = new Set([
-  '25006', // read-only after a failover
+  READ_ONLY, // after a failover
   '25P03', // idle in transaction for too long
-  '57014', // statement timeout
+  STATEMENT_TIMEOUT,
   '57P03', // starting up or shutting down
   '57P05', // idle session timeout
 ]);
-const SERVER_CLASSES = new Set([
-  '08', // connection exception
+const EXHAUSTED_CLASSES = new Set([
   '53', // insufficient resources: connections, disk, memory
   '58', // system error
+]);
+const SERVER_CLASSES = new Set([
+  '08', // connection exception
+  ...EXHAUSTED_CLASSES,
 ]);
 
 /** The database did not answer in time. The statement may still take effect. */
@@ -81,7 +87,17 @@ export function isUnavailable(error: unknown): boolean {
 
 /** The 503 of an outage of the database; undefined for other errors. */
 export const explainOutage = (error: unknown): ServiceError | undefined =>
-  isUnavailable(error) ? unavailable('The database cannot be reached', { cause: error }) : undefined;
+  isUnavailable(error) ? unavailable(`The database ${predicateOf(error)}`, { cause: error }) : undefined;
+
+/** What the database does in an outage, behind "The database" or "it". */
+export function predicateOf(error: unknown): string {
+  const code = codeOf(error);
+  if (error instanceof DatabaseTimeout || code === STATEMENT_TIMEOUT) return 'did not answer in time';
+  if (code === READ_ONLY) return 'is read-only';
+  if (EXHAUSTED_CLASSES.has(code.slice(0, 2)) || isRefusedByDisk(error))
+    return 'lacks the resources to answer';
+  return 'cannot be reached';
+}
 
 /** An error of the server's file system has the same code as a missing privilege of a role. */
 const isRefusedByDisk = (error: unknown): boolean =>
