@@ -1,6 +1,7 @@
 // The source of the service's own events, and whatever a person could take for it.
 
 import { toNormalForm } from '../core/normal-form.ts';
+import { SOURCE_BYTES_MAX } from './limits.ts';
 
 /** No other sender may use it: its events say who has signed in, and what was written. */
 export const OWN_SOURCE = 'atrium';
@@ -28,8 +29,9 @@ const COMMON_LETTERS_MIN = 3;
 /** A text of visible ASCII that is longer cannot be it: its `m` may be written `rn`. */
 const ASCII_LENGTH_MAX = OWN_SOURCE.length + 1;
 
-/** Whether it is the name, or is written so that people read the name. */
+/** Whether it is the name, or is written so that people read the name. A longer text than a source may be is not. */
 export function isOwnSource(source: string): boolean {
+  if (source.length > SOURCE_BYTES_MAX) return false;
   if (source.length > ASCII_LENGTH_MAX && !/[^\x21-\x7e]/.test(source)) return false;
   const letters = [...toPlain(source)].map((letter) => LETTERS.get(letter) ?? letter);
   const shown = letters.join('').replaceAll('rn', 'm');
