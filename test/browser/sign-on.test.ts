@@ -23,8 +23,12 @@ describe.skipIf(CHROMIUM === null)(
         },
       });
       provider.register(service.url);
-      provider.people.set('guest', { email: 'guest@example.com', groups: [] });
-      provider.people.set('ada', { email: 'ada@example.com', groups: ['administrators'] });
+      provider.people.set('guest', { email: 'guest@example.com', email_verified: true, groups: [] });
+      provider.people.set('ada', {
+        email: 'ada@example.com',
+        email_verified: true,
+        groups: ['administrators'],
+      });
       await using browser = await launchBrowser();
       const { page } = await browser.open(`${service.url}/admin/keys`);
       const signIn = page.getByRole('link', { name: 'Sign in with Example Login' });

@@ -22,7 +22,12 @@ const modelsFile = (mockUrl: string): ModelsFile => {
       thousand: to(THOUSAND),
       conversed: to('held+words=997+key=conversed'),
       long: to('slow+ms=6000+words=997'),
-      cheap: { targets: [{ upstream: 'mock', model: 'status-500' }], fallbacks: ['thousand'] },
+      cheap: {
+        targets: [{ upstream: 'mock', model: 'status-500' }],
+        fallbacks: ['thousand'],
+        // A key with a budget is refused for a model without a price.
+        price: { input_per_million: 0, output_per_million: 0 },
+      },
       failing: to('status-500'),
       refusing: to('status-400'),
       hanging: to('hang'),
