@@ -198,7 +198,7 @@ describe('a head', () => {
 });
 
 describe('a path', () => {
-  test('that does not exist is 404 {"detail":"Not Found"}, with a key or without', async () => {
+  test('that does not exist is 404, below /v1 in the shape of OpenAI, with a key or without', async () => {
     for (const path of [
       '/nope',
       '/v1',
@@ -213,7 +213,10 @@ describe('a path', () => {
     ]) {
       for (const key of [setting.adminKey, undefined]) {
         const answer = await setting.call('GET', path, { key });
-        expect([answer.status, answer.text]).toEqual([404, '{"detail":"Not Found"}']);
+        const { error, ...rest } = JSON.parse(answer.text) as { error?: { code: string } };
+        expect([path, answer.status]).toEqual([path, 404]);
+        if (/^\/v1(?:\/|$)/.test(path)) expect(error?.code).toBe('unknown_url');
+        else expect(rest).toEqual({ detail: 'Not Found' });
         expect(answer.headers.get('content-type')).toStartWith('application/json');
       }
     }

@@ -12,7 +12,7 @@ const KINDS = {
 };
 
 /** What its process does beside, for all messages together. */
-const BACKGROUND = /chat_processes|DISTINCT ON|watched \(id\)/;
+const BACKGROUND = /chat_processes|DISTINCT ON|watched \(id/;
 
 test('accept and finish; the agent where it is not cached, the conversation where it is not remembered', async () => {
   await using setting = await startSetting();

@@ -392,7 +392,9 @@ describe('who may', () => {
     for (const key of ['', 'nonsense']) {
       for (const answer of await Promise.all(everything(as(key)))) {
         expectRefusal(answer, 401);
-        expect(answer.headers.get('www-authenticate')).toBe('ApiKey realm="atrium", header="svc-key"');
+        expect(answer.headers.get('www-authenticate')).toBe(
+          'Bearer realm="atrium", ApiKey realm="atrium", header="svc-key"',
+        );
       }
     }
     for (const { key } of [stranger, unscoped])

@@ -43,9 +43,16 @@ test('a model whose cosines are all high decides by their differences', () => {
 });
 
 /** Vectors as a test gives them; the real ones are those of the service's own tests. */
+type Found = { passageId: string; score: number; documentId?: string };
+
+/** As the engine does it, of the documents alone that it is given. */
 const fakeVectors =
-  (found: () => { passageId: string; score: number }[]): SearchVectors =>
-  async ({ limit }) => ({ engine: `${LOCAL} (exact scan)`, found: found().slice(0, limit) });
+  (found: () => Found[]): SearchVectors =>
+  async ({ limit, documents }) => {
+    const among = await documents;
+    const fits = ({ documentId }: Found) => documentId === undefined || among?.has(documentId) !== false;
+    return { engine: `${LOCAL} (exact scan)`, found: found().filter(fits).slice(0, limit) };
+  };
 
 const idsOf = async (workspaceId: string): Promise<string[]> => {
   const rows = await sql<{ id: string }[]>`
@@ -88,7 +95,7 @@ test('each mode asks its half, and says so; without vectors all ask words', asyn
 });
 
 test('in every mode there are as many passages as asked for, behind those that the caller may not see', async () => {
-  let found: { passageId: string; score: number }[] = [];
+  let found: Found[] = [];
   const retrieval = retrievalIn(
     sql,
     fakeVectors(() => found),
@@ -101,7 +108,10 @@ test('in every mode there are as many passages as asked for, behind those that t
     'en',
     ...Array.from({ length: 20 }, () => 'A gasket, among other things.'),
   );
-  found = (await idsOf(workspaceId)).map((passageId, index) => ({ passageId, score: 0.9 - index / 1000 }));
+  const all = await sql<{ passageId: string; documentId: string }[]>`
+    SELECT id::text AS "passageId", document_id AS "documentId" FROM document_passages
+    WHERE workspace_id = ${workspaceId} ORDER BY id`;
+  found = all.map((each, index) => ({ ...each, score: 0.9 - index / 1000 }));
   const rows = await sql<{ passage: number; id: string }[]>`
     SELECT passage, id::text AS id FROM document_passages WHERE document_id = ${seen}`;
   const scores = new Map(
