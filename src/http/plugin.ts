@@ -65,7 +65,9 @@ export function createHttpPlugin({
         const state = stateOf(request);
         const { operation, parse } = table.of(request, route);
         state.operation = operation;
-        if (isRefusing() && operation.area !== 'health') throw new ShuttingDown();
+        // What a request in progress asks of the service itself is a part of that request.
+        if (state.caller === undefined && isRefusing() && operation.area !== 'health')
+          throw new ShuttingDown();
         state.parameters = parse(request.url);
         if (operation.credential === 'none' && state.parameters.entries.length > 0)
           throw new ValidationFailure(state.parameters.entries);
@@ -96,7 +98,10 @@ export function createHttpPlugin({
         const door = state.takesPermit && state.operation ? admission?.door(state.operation) : undefined;
         if (door !== undefined) await state.enter(door);
       })
-      .mapResponse({ as: 'global' }, ({ responseValue, set }) => toResponse(responseValue, set.status))
+      .mapResponse({ as: 'global' }, async ({ responseValue, set }) =>
+        // Elysia waits for a handler whose text looks as if it returned a promise, and for no other.
+        toResponse(await responseValue, set.status),
+      )
       .onError({ as: 'global' }, ({ error, request, code }) => {
         const state = stateOf(request);
         if (code === 'NOT_FOUND' && state.operation === undefined) {

@@ -14,7 +14,7 @@ import type { RequestMetrics } from './metrics.ts';
 import { showPath } from './request.ts';
 import { beginRequestTrace, endRequestTrace } from './request-trace.ts';
 import type { RouteTable } from './route-table.ts';
-import { beginState, isRequestId, type RequestState, withUrl } from './state.ts';
+import { beginState, changedTo, isRequestId, type RequestState } from './state.ts';
 
 export type RunningDeps = {
   cors: Cors;
@@ -74,12 +74,13 @@ export function createRunning({ cors, findClient, access, requestMetrics, table,
       (request: Request, server?: Server): Promise<Response> =>
         new Promise((resolve) => {
           const state = beginState(request, server, findClient(request, server));
+          const asked = forElysia(request);
           const operationOf = () => state.operation ?? table.unmatched;
           const end = (answer: () => Response): void => {
             state.leave();
+            bodyMemory.release(asked);
             if (!running.remove(link)) return;
             state.isAnswered = true;
-            bodyMemory.release(request);
             try {
               resolve(finish(request, state, answer()));
             } catch (failure) {
@@ -91,7 +92,7 @@ export function createRunning({ cors, findClient, access, requestMetrics, table,
           const interrupt = (): void => end(() => shuttingDown(operationOf()));
           const link = running.add(interrupt);
           const answer = async (): Promise<void> => {
-            const response = await fetch(withOrigin(request));
+            const response = await fetch(asked);
             end(() => response);
           };
           const begin = (): void => {
@@ -119,11 +120,13 @@ export function createRunning({ cors, findClient, access, requestMetrics, table,
 
 /**
  * Without a Host, or with one that is none, the URL of a request is a path alone, which Elysia cannot read. A path that is not in its
- * normal form stays as it is, and is found nowhere.
+ * normal form stays as it is, and is found nowhere. HEAD is asked as GET: the server leaves the body out, where Elysia would read the
+ * whole of it, a stream's too, for its length.
  */
-function withOrigin(request: Request): Request {
-  const { url } = request;
-  if (!url.startsWith('/')) return request;
-  const whole = `http://localhost${url}`;
-  return URL.parse(whole)?.href === whole ? withUrl(request, whole) : request;
+function forElysia(request: Request): Request {
+  const { url, method } = request;
+  const whole = url.startsWith('/') ? `http://localhost${url}` : url;
+  const isOdd = whole !== url && URL.parse(whole)?.href !== whole;
+  if (isOdd || (whole === url && method !== 'HEAD')) return request;
+  return changedTo(request, whole, method === 'HEAD' ? 'GET' : method);
 }

@@ -35,9 +35,10 @@ export function beginState(
   return state;
 }
 
-/** The same request with another URL. */
-export function withUrl(request: Request, url: string): Request {
-  const changed = new Request(url, request);
+/** The same request with another URL or method. */
+export function changedTo(request: Request, url: string, method: string): Request {
+  const moved = new Request(url, request);
+  const changed = method === request.method ? moved : new Request(moved, { method });
   states.set(changed, stateOf(request));
   keepScheme(request, changed);
   return changed;

@@ -7,6 +7,8 @@ const ANSWER_TIMEOUT_MS = 60_000;
 export type RawRequest = {
   head: string[];
   chunks?: string[];
+  /** Sent behind the head as it is. */
+  body?: string;
   /** Of the header Host, which is left out where it is null; default: the URL's host name. */
   host?: string | null;
 };
@@ -33,7 +35,7 @@ export function sendRaw(url: string, request: RawRequest): Promise<string> {
     });
     socket.on('close', finish);
     socket.on('error', finish);
-    socket.write(`${head.join('\r\n')}\r\n\r\n`);
+    socket.write(`${head.join('\r\n')}\r\n\r\n${request.body ?? ''}`);
     if (request.chunks === undefined) return;
     for (const chunk of request.chunks) socket.write(`${chunk.length.toString(16)}\r\n${chunk}\r\n`);
     socket.write('0\r\n\r\n');
