@@ -24,9 +24,13 @@ async function shareHeldOnce(work: () => Promise<unknown>): Promise<number> {
       last = now;
     }
   })();
-  await work();
+  try {
+    await work();
+  } finally {
+    // Also where the work fails: the loop would go on for ever.
+    isOver = true;
+  }
   const totalMs = performance.now() - startedAt;
-  isOver = true;
   await watching;
   return longestMs / totalMs;
 }
