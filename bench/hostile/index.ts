@@ -69,12 +69,22 @@ const storeMeter = ({ store, download, service }: Setting): Promise<Meter> =>
 
 type Choice = { only: string; family: string };
 
-async function tryAll(meter: Meter, attempts: Iterable<Attempt>, { family }: Choice): Promise<Result[]> {
+/** For cells that take long. */
+const tell = ({ target, family, stallMs, memoryMiB }: Result): void =>
+  console.log(`${target}, ${family}: ${stallMs.toFixed(0)} ms, ${memoryMiB.toFixed(0)} MiB`);
+
+async function tryAll(
+  meter: Meter,
+  attempts: Iterable<Attempt>,
+  { family }: Choice,
+  told: (result: Result) => void = () => undefined,
+): Promise<Result[]> {
   const results: Result[] = [];
   for (const attempt of attempts) {
     if (!attempt.cell.family.includes(family)) continue;
     const result = await tryAttempt(meter, attempt);
     results.push(result);
+    told(result);
     if (result.breaches.length > 0)
       console.log(
         `  ${result.target}, ${result.group}, ${result.family} (${result.bytes} bytes): ${result.breaches.join('; ')}`,
@@ -109,7 +119,7 @@ async function tryStore(setting: Setting, choice: Choice): Promise<Result[]> {
 async function tryTexts(choice: Choice): Promise<Result[]> {
   await using setting = await startTexts();
   await using meter = await serviceMeter(setting);
-  return await tryAll(meter, setting.attempts(), choice);
+  return await tryAll(meter, setting.attempts(), choice, tell);
 }
 
 async function tryRoutes(choice: Choice): Promise<Result[]> {

@@ -50,7 +50,7 @@ export async function startSetting({ filled = false } = {}): Promise<Setting> {
     return [form.status, posted.status, confirmed.status];
   };
   await eventually('an upload', async () => (await upload()).at(-1) === 201);
-  const places = await createFairSemaphore(must, ask);
+  const places = await createPlaces(must, ask);
   const keys = new Map<string, Promise<string>>();
   const createKey = async (scope: string): Promise<string> => {
     const made = await must(
@@ -83,7 +83,7 @@ type Must = (answer: Promise<Response>) => Promise<Record<string, unknown>>;
 type Ask = (method: string, path: string, json?: unknown) => Promise<Response>;
 
 /** One of everything that has to exist for a route to get further than 404. */
-async function createFairSemaphore(must: Must, ask: Ask): Promise<Record<string, string>> {
+async function createPlaces(must: Must, ask: Ask): Promise<Record<string, string>> {
   const { channel, channel_plugin: plugin, channel_id: id } = CHANNEL;
   const session = await must(
     ask('POST', `/api/v1/chat/messages/create-chat-session/${WORKSPACE}/${channel}/${plugin}/${id}`, {

@@ -20,6 +20,17 @@ export const OCCURRENCES_MAX = 16;
 /** Stems that are looked up for one explanation, of all languages of the workspace together; further words of the passages are compared as they are written. */
 export const EXPLAINED_STEMS_MAX = 50_000;
 
+/** About the words of passages that one explanation holds at once. */
+export const EXPLAINED_AT_ONCE = 2000;
+
+/** Explanations that are made at once, one of each workspace; the others wait, as the service has let them in. */
+export const EXPLAINING = {
+  runningMax: 2,
+  waitingMax: 1000,
+  waitMsMax: 60_000,
+  refuse: 'Too many explanations are waiting',
+};
+
 /** Stems that one statement asks for: to unpack more would hold up the requests that have come meanwhile. */
 export const STEMS_AT_ONCE = 2000;
 

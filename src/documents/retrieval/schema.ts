@@ -45,7 +45,10 @@ const Explanation = Type.Object(
         start: integer('Where a word begins in the passage, in characters (code points).'),
         end: integer('Where it ends there, exclusive.'),
       }),
-      { description: 'Where these words stand in the passage.' },
+      {
+        description:
+          'Where these words stand in the passage. Words of Thai, Lao, Khmer and Burmese that touch are one place.',
+      },
     ),
     words_score: nullable(
       Type.Number(),

@@ -39,12 +39,16 @@ export async function firstWordsOf(query: string): Promise<string[]> {
   return [...first];
 }
 
+/** Of a script of South East Asia. */
+export const isUnspaced = (word: string): boolean => UNSPACED.test(word);
+
 /** Chinese, Japanese, Thai and its like have no stems. */
 export const hasStem = (word: string): boolean => !HAN.test(word) && !UNSPACED.test(word);
 
+const toPlain = (text: string): string => toNormalForm(text, 'NFKC').toLowerCase().replaceAll(UNWRITTEN, '');
+
 function* runsOf(text: string): Generator<string> {
-  const plain = toNormalForm(text, 'NFKC').toLowerCase().replaceAll(UNWRITTEN, '');
-  for (const [run] of plain.matchAll(RUN)) yield run;
+  for (const [run] of toPlain(text).matchAll(RUN)) yield run;
 }
 
 function pushWords(words: string[], run: string): void {
@@ -60,13 +64,23 @@ export type Span = { start: number; end: number; words: readonly string[] };
 export function* spansOf(text: string): Generator<Span> {
   let [counted, characters] = [0, 0];
   for (const found of text.matchAll(RUN)) {
-    characters += [...text.slice(counted, found.index)].length;
+    const [run] = found;
+    characters += lengthOf(text.slice(counted, found.index));
     counted = found.index;
-    for (const [part, from] of partsOf(found[0])) {
+    // Parts of a plain run need not be made plain one by one, nor divided once more.
+    const divide = toPlain(run) === run ? plainWordsOf : wordsOf;
+    for (const [part, from] of partsOf(run)) {
       const start = characters + from;
-      yield { start, end: start + [...part].length, words: wordsOf(part) };
+      yield { start, end: start + lengthOf(part), words: divide(part) };
     }
   }
+}
+
+/** In code points. */
+function lengthOf(text: string): number {
+  let length = 0;
+  for (const _ of text) length++;
+  return length;
 }
 
 /** The parts of a run that are words, and after how many characters of the run each begins. */
@@ -77,8 +91,14 @@ function* partsOf(run: string): Generator<[part: string, from: number]> {
   else
     for (const { segment } of segmenterOf().segment(run)) {
       yield [segment, from];
-      from += [...segment].length;
+      from += lengthOf(segment);
     }
+}
+
+function plainWordsOf(part: string): string[] {
+  const words = [cut(part)];
+  if (UNSPACED.test(part)) pushGrams(words, part);
+  return words;
 }
 
 /** The words of a passage and of the headings above it, separated by blanks. */
@@ -102,6 +122,10 @@ function pairsIn(run: string): string[] {
  */
 function pushSegments(words: string[], run: string): void {
   for (const { segment } of segmenterOf().segment(run)) words.push(cut(segment));
+  pushGrams(words, run);
+}
+
+function pushGrams(words: string[], run: string): void {
   for (let from = 0; from + GRAM <= run.length; from++) words.push(`${run.slice(from, from + GRAM)}~`);
 }
 

@@ -13,10 +13,15 @@ export const createSlowSearches = () => createSemaphore({ ...WAITING, runningMax
 /** Runs a workspace's slow search when it is its turn. Throws 503 where too many wait, or it has waited for too long. */
 export type InTurn = <T>(workspaceId: string, search: () => Promise<T>) => Promise<T>;
 
-export function createTurns(all: Semaphore, runningMax = Math.max(1, RUNNING_MAX - 1)): InTurn {
+/** @param bounds of one workspace, where they are other than those of slow searches */
+export function createTurns(
+  all: Semaphore,
+  bounds: Partial<Parameters<typeof createSemaphore>[0]> = {},
+): InTurn {
+  const ofWorkspace = { ...WAITING, runningMax: Math.max(1, RUNNING_MAX - 1), ...bounds };
   const workspaces = new Map<string, Semaphore>();
   return async (workspaceId, search) => {
-    const own = workspaces.get(workspaceId) ?? createSemaphore({ ...WAITING, runningMax });
+    const own = workspaces.get(workspaceId) ?? createSemaphore(ofWorkspace);
     workspaces.set(workspaceId, own);
     try {
       return await own.run(() => all.run(search));

@@ -53,3 +53,25 @@ test('the work ends when its caller leaves', async () => {
   leaving.abort(new Error('gone'));
   await expect(explaining).rejects.toThrow('gone');
 });
+
+test('many explanations of one workspace do not keep that of another one waiting', async () => {
+  const passages = Array.from({ length: PASSAGES }, () => ({ text: fill('ก a ', LENGTH), heading: null }));
+  let done = 0;
+  const many = Array.from({ length: 12 }, async () => {
+    await explain(inWorkspace('many'), 'ก', passages);
+    done++;
+  });
+  await explain(inWorkspace('other'), 'ก', passages);
+  expect(done).toBeLessThan(4);
+  await Promise.all(many);
+});
+
+test('words of scripts without blanks that touch are one place; others are places of their own', async () => {
+  const passages = ['ระบบปั๊มน้ำ', '关闭水泵'].map((text) => ({ text, heading: null }));
+  const [thai, chinese] = await explain(inWorkspace('acme'), 'ระบบปั๊มน้ำ 关闭 水泵', passages);
+  expect(thai?.matches).toEqual([{ start: 0, end: [...'ระบบปั๊มน้ำ'].length }]);
+  expect(chinese?.matches).toEqual([
+    { start: 0, end: 2 },
+    { start: 2, end: 4 },
+  ]);
+});

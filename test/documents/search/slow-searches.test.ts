@@ -91,7 +91,7 @@ test('what is asked of every document, or much of each, waits for its turn', asy
 
 test('a workspace takes its turn behind those that wait, however much it sends', async () => {
   const all = createSemaphore({ runningMax: 1, waitingMax: 100, refuse: '' });
-  const inTurn = createTurns(all, 1);
+  const inTurn = createTurns(all, { runningMax: 1 });
   const order: string[] = [];
   const searchOf = (workspace: string) => inTurn(workspace, async () => order.push(workspace));
   await all.acquire();
