@@ -6,6 +6,7 @@ cd "$(dirname "$0")/.."
 inputs() { cat assembly/*.ts assembly/build.sh bun.lock; }
 if [ -f build/kernels.wasm ] && [ -f build/vectors.wasm ] && inputs | cmp -s - build/kernels.inputs; then exit 0; fi
 
+if [ ! -f build/kernels.inputs ]; then echo 'Building for the first time, which may take a minute …' >&2; fi
 # Two that compile at once each put a whole file in place.
 mkdir -p build
 trap 'rm -f build/kernels.$$.* build/vectors.$$.*' EXIT
