@@ -70,7 +70,15 @@ export async function createAreas(
 ): Promise<Areas> {
   const clock = systemClock;
   const invalidation = createInvalidation({ sql, log });
-  const infrastructure = createInfrastructure({ config, sql, objects, invalidation, clock, log });
+  const infrastructure = createInfrastructure({
+    config,
+    sql,
+    pools: { main: sql, search: searchSql, lasting: lastingSql, access: accessSql, 'look-ups': lookUpSql },
+    objects,
+    invalidation,
+    clock,
+    log,
+  });
   const queue = createJobQueue({ sql, log, clock });
   const usage = await createUsage({
     sql,

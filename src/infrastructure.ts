@@ -14,6 +14,7 @@ import type { Invalidation } from './infra/postgres/invalidation.ts';
 import type { JobQueue, QueueState } from './infra/postgres/job-queue.ts';
 import { createBucketJob } from './infra/s3/bucket.ts';
 import type { ObjectStore } from './infra/s3/client.ts';
+import { createDiskMetrics, databaseMetrics } from './infrastructure-metrics.ts';
 
 /** Confirms and expiries compare the two clocks; with minutes between them, requests that are in time would be refused. */
 const CLOCK_SKEW_MS_MAX = 60_000;
@@ -27,6 +28,8 @@ const JOB_LAG_SECONDS_MAX = 300;
 export type InfrastructureDeps = {
   config: Pick<Config, 'dataDir' | 'objects'>;
   sql: Sql;
+  /** All pools, by what they are for. */
+  pools: Record<string, Sql>;
   objects: ObjectStore;
   invalidation: Invalidation;
   clock: Clock;
@@ -34,7 +37,7 @@ export type InfrastructureDeps = {
 };
 
 export function createInfrastructure(deps: InfrastructureDeps): Area {
-  const { config, sql, objects, invalidation, clock, log } = deps;
+  const { config, sql, pools, objects, invalidation, clock, log } = deps;
   // Only an embedded database or store has its folder; without the folder the probe finds no fault.
   const probeDatabaseDisk = createDiskProbe(postgresFolder(config));
   const probeObjectsDisk = createDiskProbe(join(config.dataDir, 'object-store'));
@@ -68,8 +71,10 @@ export function createInfrastructure(deps: InfrastructureDeps): Area {
       ? { state: 'ready' }
       : { state: 'degraded', detail: 'no notices from the database: every key is looked up' };
 
+  const disk = createDiskMetrics(config.dataDir, log);
   return {
     jobs: [
+      disk.job,
       // The embedded store makes its bucket itself.
       ...(config.objects.external === undefined ? [] : [createBucketJob(objects, log)]),
       { name: 'postgres.invalidation', start: invalidation.start, stop: invalidation.close },
@@ -79,7 +84,7 @@ export function createInfrastructure(deps: InfrastructureDeps): Area {
       { name: 'object_store', essential: false, check: checkObjectStore },
       { name: 'key_revocation', essential: false, check: checkKeyRevocation },
     ],
-    metrics: [],
+    metrics: [...disk.metrics, ...databaseMetrics(pools)],
   };
 }
 

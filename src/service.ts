@@ -104,7 +104,7 @@ export async function startService(
     version,
     checks,
     metrics: [
-      ...processMetrics(http.running),
+      ...processMetrics(http.running, version),
       ...admissionMetrics(admission),
       ...readiness.metrics,
       ...tracingMetrics,

@@ -12,6 +12,7 @@ import type { AreaWithRoutes, Routes } from '../http/area.ts';
 import type { Sql } from '../infra/postgres/client.ts';
 import { createSweep } from '../infra/postgres/sweep.ts';
 import { createLedger } from './accounting/ledger.ts';
+import { countUse } from './accounting/usage-counts.ts';
 import { createAllowances, type Limited } from './allowances.ts';
 import { createAttemptLog } from './attempt-log.ts';
 import { createAnswerCache } from './cache.ts';
@@ -90,6 +91,7 @@ export function createGateway(deps: GatewayDeps): AreaWithRoutes & {
   });
   const cache = createAnswerCache();
   const ledger = createLedger({ directory, record, clock, log });
+  const used = countUse(ledger);
   const attempts: AttemptCounts = new Map();
   const firstToken = createFirstTokenMetric();
   const health = createGatewayHealth({
@@ -125,7 +127,7 @@ export function createGateway(deps: GatewayDeps): AreaWithRoutes & {
     allowances,
     cache,
     execute,
-    ledger,
+    ledger: { ...ledger, add: used.add },
     deadlines,
     onInterrupt,
     firstToken,
@@ -153,6 +155,6 @@ export function createGateway(deps: GatewayDeps): AreaWithRoutes & {
     reload: catalogue.reload,
     jobs: [ledger.job, allowances.job, catalogue.job, ...(sumsRetentionDays === 0 ? [] : [sumsRetention])],
     checks: [health.check],
-    metrics: health.metrics,
+    metrics: [...health.metrics, ...used.metrics],
   };
 }

@@ -2,9 +2,15 @@ import { bodyMemory } from './body.ts';
 import { counter, gauge, type Metric } from './metrics.ts';
 
 /** The metrics that Prometheus' own clients have for every process, and those of the requests in progress. */
-export function processMetrics(running: () => number): Metric[] {
+export function processMetrics(running: () => number, version: string): Metric[] {
   const startedAtSeconds = Date.now() / 1000 - process.uptime();
   return [
+    gauge(
+      'atrium_build_info',
+      'Always 1, with the versions of the service and its runtime.',
+      () => [{ labels: { version, bun: Bun.version }, value: 1 }],
+      'largest',
+    ),
     gauge('atrium_requests_running', 'Requests being answered now.', running),
     gauge(
       'atrium_request_bodies_bytes',

@@ -168,6 +168,52 @@ describe('/metrics', () => {
     for (const bound of ['1.5', '2', '2.5', '11', '22', '600']) expect(text).toContain(`le="${bound}"`);
   });
 
+  test('has the version, and what models have used', async () => {
+    const sample = async (name: string): Promise<number> => {
+      const { text } = await setting.call('GET', '/metrics');
+      const line = text.split('\n').find((each) => each.startsWith(`${name} `));
+      return Number(line?.split(' ').at(-1) ?? 0);
+    };
+    const { version } = await Bun.file(join(import.meta.dir, '../../package.json')).json();
+    expect(await sample(`atrium_build_info{version="${version}",bun="${Bun.version}"}`)).toBe(1);
+    const names = ['input', 'output'].map(
+      (type) => `atrium_model_tokens_total{model="local-echo",type="${type}"}`,
+    );
+    const before = await Promise.all(names.map(sample));
+    const answer = await setting.call('POST', '/v1/chat/completions', {
+      json: { model: 'local-echo', messages: [{ role: 'user', content: 'Good morning' }] },
+      headers: { authorization: `Bearer ${setting.adminKey}` },
+    });
+    const { usage } = bodyOf<{ usage: { prompt_tokens: number; completion_tokens: number } }>(answer, 200);
+    expect(usage.prompt_tokens).toBeGreaterThan(0);
+    const used = [usage.prompt_tokens, usage.completion_tokens];
+    expect(await Promise.all(names.map(sample))).toEqual(used.map((count, at) => (before[at] ?? 0) + count));
+    const { text } = await setting.call('GET', '/metrics');
+    expect(text).toMatch(/^atrium_model_cost_total\{model="local-echo"\} 0$/m);
+  });
+
+  test("has the free bytes of the data folder, and the database's pools", async () => {
+    const text = await eventually('the free bytes', async () => {
+      const answer = await setting.call('GET', '/metrics');
+      return /^atrium_data_folder_free_bytes \d/m.test(answer.text) && answer.text;
+    });
+    const figure = (name: string): number =>
+      Number(
+        text
+          .split('\n')
+          .find((line) => line.startsWith(`${name} `))
+          ?.split(' ')
+          .at(-1),
+      );
+    expect(figure('atrium_data_folder_free_bytes')).toBeGreaterThan(0);
+    expect(figure('atrium_data_folder_disk_bytes')).toBeGreaterThan(figure('atrium_data_folder_free_bytes'));
+    for (const pool of ['main', 'search', 'lasting', 'access', 'look-ups']) {
+      expect(figure(`atrium_database_connections_max{pool="${pool}"}`)).toBeGreaterThan(3);
+      expect(figure(`atrium_database_connections_busy{pool="${pool}"}`)).toBeGreaterThanOrEqual(0);
+      expect(figure(`atrium_database_waiting{pool="${pool}"}`)).toBeGreaterThanOrEqual(0);
+    }
+  });
+
   test('names routes, never paths: no id, name or workspace of a request is in it', async () => {
     const { library } = await setting.people.person();
     const record = await library.stored();

@@ -151,6 +151,27 @@ test('nobody waits for a free connection for longer than for an answer', async (
   await narrow.end({ timeout: 1 });
 });
 
+test('a pool says which of its connections are busy, and what waits for one', async () => {
+  const narrow = connectTo(database.url, { connectionsMax: 1 });
+  expect(narrow.use()).toEqual({ busy: 0, max: 2, waiting: 0 });
+  const holder = sql.reserve();
+  await holder`select pg_advisory_lock(18)`;
+  const wait = () => narrow`select pg_advisory_xact_lock_shared(18)`.then(() => 'done');
+  const transactions = [1, 2, 3].map(() =>
+    narrow.begin((tx) => tx`select pg_advisory_xact_lock_shared(18)`.then(() => 'done')),
+  );
+  const statements = Array.from({ length: 20 }, wait);
+  await eventually('all to wait', () => narrow.use().busy === 2);
+  const { waiting } = narrow.use();
+  // Some statements are sent to the busy connection ahead of their turn.
+  expect(waiting).toBeGreaterThan(8);
+  expect(waiting).toBeLessThan(23);
+  holder.release();
+  await Promise.all([...transactions, ...statements]);
+  await eventually('nothing to be left', () => narrow.use().busy + narrow.use().waiting === 0);
+  await narrow.end({ timeout: 1 });
+});
+
 test('only so many statements run or wait at once: one more is refused, and taken when there is room', async () => {
   const narrow = connectTo(database.url, { applicationName: 'narrow', connectionsMax: 1, pendingMax: 3 });
   const holder = sql.reserve();

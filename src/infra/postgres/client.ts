@@ -5,7 +5,7 @@ import type { Logger } from '../../core/logger.ts';
 import { type Address, parseAddress } from './address.ts';
 import { arrayOids, columnTypes, type JsonCodec } from './column-types.ts';
 import { createDiskWatch, type DiskWatch } from './disk-watch.ts';
-import { createPool, type Generation } from './pool.ts';
+import { createPool, type Generation, type PoolUse } from './pool.ts';
 import { createPrimary, type Primary } from './primary.ts';
 import { openReserved, type Reserved, type ReserveOptions } from './reserved.ts';
 import { sqlWithTimeout, type Transaction } from './sql-with-timeout.ts';
@@ -13,6 +13,7 @@ import { transact } from './transaction.ts';
 import { type DatabaseTimeout, isConnectionLost, withDeadline } from './unavailable.ts';
 
 export { cancelledBy } from './cancelled-by.ts';
+export type { PoolUse } from './pool.ts';
 export type { Reserved } from './reserved.ts';
 export type { Transaction } from './sql-with-timeout.ts';
 export { explainOutage, isUnavailable, predicateOf, withDeadline } from './unavailable.ts';
@@ -27,6 +28,7 @@ export type Sql = Transaction & {
   reserve: (options?: ReserveOptions) => Reserved;
   /** What the server's disk does, as `DiskWatch` says. */
   diskFault: DiskWatch['fault'];
+  use: () => PoolUse;
   /** Closes the pool; statements that still run after `timeout` seconds (default 5) are cut off. */
   end: (options?: { timeout?: number }) => Promise<void>;
 };
@@ -99,12 +101,14 @@ export function connectPostgres(options: ClientOptions): Sql {
   const isLost = (error: unknown): boolean =>
     isConnectionLost(error) || (candidates.length > 0 && codeOf(error) === READ_ONLY);
   const session = { ...sessionSettings(options.applicationName, statementTimeoutMs), ...options.settings };
-  const transactionsMax = Math.min(TRANSACTIONS_MAX, options.connectionsMax ?? CONNECTIONS_MAX);
+  const { connectionsMax = CONNECTIONS_MAX } = options;
+  const transactionsMax = Math.min(TRANSACTIONS_MAX, connectionsMax);
   const disk = createDiskWatch((run) => begin(pool.current(), run, timeoutMs));
   const pool = createPool({
     connect: () => connect({ connection: session }),
     connectForTransactions: () =>
       connect({ connection: session, max: transactionsMax, max_pipeline: PIPELINE_OF_TRANSACTIONS }),
+    connectionsMax,
     transactionsMax,
     log: options.log,
     isLost,
@@ -128,6 +132,7 @@ export function connectPostgres(options: ClientOptions): Sql {
       });
     },
     diskFault: disk.fault,
+    use: pool.use,
     end: ({ timeout = END_TIMEOUT_SECONDS } = {}) => pool.end(timeout),
   });
 }

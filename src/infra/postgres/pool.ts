@@ -18,6 +18,7 @@ type Options = {
   connect: () => postgres.Sql;
   /** Separate connections for transactions; the client's `TRANSACTIONS_MAX` says why. */
   connectForTransactions: () => postgres.Sql;
+  connectionsMax: number;
   transactionsMax: number;
   log: Pick<Logger, 'info' | 'warn'>;
   /** Whether the error means that its server is not to be used any longer. */
@@ -35,10 +36,21 @@ type Options = {
 /** Time for statements on healthy connections of a replaced pool. */
 const RETIREMENT_SECONDS_MAX = 30;
 
+/** What the connections of a pool do now. */
+export type PoolUse = {
+  /** Connections that run statements or transactions. */
+  busy: number;
+  /** The most that it opens. */
+  max: number;
+  /** Statements and transactions that wait for a connection. */
+  waiting: number;
+};
+
 export type Generation = {
   sql: postgres.Sql;
   begin: postgres.Sql['begin'];
   pending: Ring<PendingQuery>;
+  use(): Omit<PoolUse, 'max'>;
   statementTimeout: StatementTimeout;
   /** The hooks of transactions, each of which holds a connection while it runs. */
   transactions: Pick<TransactionOptions, 'onBegun' | 'onOver' | 'onFailure' | 'onNotBegun' | 'onSilence'>;
@@ -46,7 +58,8 @@ export type Generation = {
 };
 
 export function createPool(options: Options) {
-  const { connect, connectForTransactions, transactionsMax, log, isLost, onServerError } = options;
+  const { connect, connectForTransactions, connectionsMax, transactionsMax, log, isLost, onServerError } =
+    options;
   const { timeoutMs, pendingMax, manyForms } = options;
   let available = true;
   let closed = false;
@@ -64,6 +77,7 @@ export function createPool(options: Options) {
     const pending = new Ring<PendingQuery>();
     let answeredAt = performance.now();
     let transactionsRunning = 0;
+    let transactionsAsked = 0;
     const replace = (error: unknown, timeoutSeconds: number) => {
       if (closed || current !== generation) return;
       current = createGeneration();
@@ -87,8 +101,21 @@ export function createPool(options: Options) {
     const onSilence = (error: unknown) => replace(error, 0);
     const generation: Generation = {
       sql,
-      begin: ((work: never) => forTransactions.begin(work)) as postgres.Sql['begin'],
+      begin: ((work: never) => {
+        transactionsAsked += 1;
+        return forTransactions.begin(work).finally(() => {
+          transactionsAsked -= 1;
+        });
+      }) as postgres.Sql['begin'],
       pending,
+      use() {
+        const connections = [...pending.items()].map(({ connection }) => connection());
+        const sent = connections.filter((connection) => connection !== null);
+        return {
+          busy: new Set(sent).size + transactionsRunning,
+          waiting: connections.length - sent.length + Math.max(0, transactionsAsked - transactionsRunning),
+        };
+      },
       async end(timeoutSeconds) {
         await Promise.all([sql, forTransactions].map((each) => each.end({ timeout: timeoutSeconds })));
       },
@@ -123,6 +150,7 @@ export function createPool(options: Options) {
 
   return {
     current: () => current,
+    use: (): PoolUse => ({ ...current.use(), max: connectionsMax + transactionsMax }),
     async end(timeoutSeconds: number): Promise<void> {
       closed = true;
       const ended = current.end(timeoutSeconds);

@@ -50,8 +50,13 @@ export type StatementTimeout = {
   onSilence: (error: DatabaseTimeout) => void;
 };
 
-/** A statement that was started, with the way to reject it if it was not sent yet. */
-export type PendingQuery = { drop: (error: unknown) => void };
+/** A statement that was started. */
+export type PendingQuery = {
+  /** Rejects it if it was not sent yet. */
+  drop: (error: unknown) => void;
+  /** The connection that it was sent over; null before. */
+  connection: () => object | null;
+};
 
 /** When each connection answered last. Its key is postgres.js' own record of the connection. */
 const answeredAt = new WeakMap<object, number>();
@@ -115,6 +120,7 @@ function watch(query: Query, statementTimeout: StatementTimeout, trace: TraceCon
   const { timeoutMs, pending } = statementTimeout;
   const startedAt = performance.now();
   const entry: PendingQuery = {
+    connection: () => query.state,
     drop(error) {
       if (query.state !== null) return;
       query.reject(error);
