@@ -178,7 +178,6 @@ export function createDocuments(deps: DocumentsDeps): AreaWithRoutes & {
       .use(
         uploadRoutes(http, {
           presigner: objects,
-          clock,
           uploadBytesMax: settings.uploadBytesMax,
           confirm: createConfirm({
             store,

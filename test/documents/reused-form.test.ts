@@ -3,7 +3,6 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { SERVICE } from '../../src/core/author.ts';
-import { systemClock } from '../../src/core/clock.ts';
 import { unavailable } from '../../src/core/errors.ts';
 import { newId, newRandomId } from '../../src/core/ids.ts';
 import type { Principal } from '../../src/core/principal.ts';
@@ -47,14 +46,13 @@ afterAll(async () => {
   await database.drop();
 });
 
-function newForm() {
+async function newForm() {
   const key = `temp/acme/${newRandomId()}`;
-  const form = objects.form({
+  const form = await objects.form({
     key,
     contentType: 'text/plain',
     expiresInSeconds: 600,
     bytesMax: 1000,
-    now: systemClock.now(),
   });
   return { key, post: (content: string) => upload(form, content) };
 }
@@ -118,7 +116,7 @@ describe.each([
   ['without versions', false],
 ])('on a store %s', (_title, versions) => {
   test('a file posted while the one before is being confirmed stays, and becomes its own document', async () => {
-    const { key, post } = newForm();
+    const { key, post } = await newForm();
     await post('first');
     const site = createSite(versions, { afterInsert: () => post('second') });
     const first = await site.confirm(key, 'first.txt');
@@ -135,7 +133,7 @@ describe.each([
   });
 
   test('a file whose record could not be inserted stays, and can be confirmed when the database is back', async () => {
-    const { key, post } = newForm();
+    const { key, post } = await newForm();
     await post('precious');
     const away = unavailable('The database cannot be reached');
     const site = createSite(versions, { beforeInsert: () => Promise.reject(away) });
@@ -148,7 +146,7 @@ describe.each([
   });
 
   test('a file posted after an answer stays, whatever is deleted late', async () => {
-    const { key, post } = newForm();
+    const { key, post } = await newForm();
     const site = createSite(versions);
     await post('first');
     const first = await site.confirm(key, 'first.txt');
@@ -160,7 +158,7 @@ describe.each([
   });
 
   test('the slower of two confirms answers what it saw, not what was posted since', async () => {
-    const { key, post } = newForm();
+    const { key, post } = await newForm();
     await post('first');
     const quick = createSite(versions);
     let answered: string | undefined;
@@ -179,7 +177,7 @@ describe.each([
   });
 
   test('a file that replaces the one under confirm before it is copied is the one that is confirmed', async () => {
-    const { key, post } = newForm();
+    const { key, post } = await newForm();
     await post('draft');
     const site = createSite(versions, { beforeCopy: () => post('the final text') });
     const document = await site.confirm(key, 'text.txt');
@@ -189,7 +187,7 @@ describe.each([
   });
 
   test('a temporary object that could not be deleted makes no second document', async () => {
-    const { key, post } = newForm();
+    const { key, post } = await newForm();
     await post('stays');
     const failing = { removeUnchanged: () => Promise.reject(new Error('away')) };
     const site = createSite(versions, {}, failing);
@@ -199,7 +197,7 @@ describe.each([
   });
 
   test('a repetition, once the latest document of the form is purged, answers the one before', async () => {
-    const { key, post } = newForm();
+    const { key, post } = await newForm();
     const site = createSite(versions);
     const ids: string[] = [];
     for (const name of ['kept.txt', 'purged.txt']) {

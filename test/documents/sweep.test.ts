@@ -54,12 +54,11 @@ describe('a sweep', () => {
     const objects = await openBucket('sweep-again');
     const [again, stale] = [`temp/acme/${crypto.randomUUID()}`, `temp/acme/${crypto.randomUUID()}`];
     for (const key of [again, stale]) await objects.putEmpty(key);
-    const form = objects.form({
+    const form = await objects.form({
       key: again,
       contentType: 'text/plain',
       expiresInSeconds: 60,
       bytesMax: 100,
-      now: new Date(),
     });
     const listed: ObjectStore = {
       ...objects,

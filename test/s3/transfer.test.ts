@@ -17,7 +17,7 @@ function silentStore(pieces: readonly string[]) {
       },
     },
   });
-  const url = (): string => {
+  const url = async (): Promise<string> => {
     attempts += 1;
     return `http://127.0.0.1:${server.port}/object`;
   };

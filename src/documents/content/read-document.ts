@@ -71,7 +71,7 @@ export function createReadDocument(deps: ReadDocumentDeps) {
         await store.keep(document, reading, outcome.chunks);
         return 'done';
       };
-      return await reader.read(toRequest(document), keep, wanted.signal);
+      return await reader.read(await toRequest(document), keep, wanted.signal);
     } catch (error) {
       return failed(document, error);
     }
@@ -130,12 +130,12 @@ export function createReadDocument(deps: ReadDocumentDeps) {
     }
   }
 
-  function toRequest(document: ToRead): ReadRequest {
+  async function toRequest(document: ToRead): Promise<ReadRequest> {
     const { givenText: text, givenFormat: format } = document;
     return {
       source:
         text === null
-          ? { url: deps.objects.readUrl(document.objectKey, READ_URL_SECONDS) }
+          ? { url: await deps.objects.readUrl(document.objectKey, READ_URL_SECONDS) }
           : { text, format: format ?? 'text' },
       name: document.name,
       contentType: typeOf(document),

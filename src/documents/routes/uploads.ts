@@ -1,6 +1,5 @@
 import { Type } from '@sinclair/typebox';
 import { Elysia, status } from 'elysia';
-import type { Clock } from '../../core/clock.ts';
 import { newRandomId } from '../../core/ids.ts';
 import type { Http } from '../../http/http.ts';
 import { answer, json, parameters, refusals } from '../../http/input.ts';
@@ -15,7 +14,6 @@ import { documentAnswer, READ, type Render, WRITE } from './answers.ts';
 
 export type UploadRoutesDeps = {
   presigner: Presigner;
-  clock: Clock;
   uploadBytesMax: number;
   confirm: ReturnType<typeof createConfirm>;
   download: ReturnType<typeof createDownload>;
@@ -24,20 +22,19 @@ export type UploadRoutesDeps = {
 
 export const uploadRoutes = (
   { plugin }: Http,
-  { presigner, clock, uploadBytesMax, confirm, download, render }: UploadRoutesDeps,
+  { presigner, uploadBytesMax, confirm, download, render }: UploadRoutesDeps,
 ) =>
   new Elysia({ name: 'documents.uploads', prefix: '/v1/:workspace_id', tags: ['documents'] })
     .use(plugin)
     .get(
       '/presigned/url',
       // A form stores one file under a fresh temporary key; nothing is stored for the form itself.
-      ({ params, query }) => {
-        const form = presigner.form({
+      async ({ params, query }) => {
+        const form = await presigner.form({
           key: toTemporaryKey(params.workspace_id, newRandomId()),
           contentType: query.content_type ?? UNTOLD_TYPE,
           expiresInSeconds: query.expires_in,
           bytesMax: uploadBytesMax,
-          now: clock.now(),
         });
         return status(201, form);
       },

@@ -9,7 +9,6 @@ import {
   HeadObjectCommand,
   ListObjectsV2Command,
   PutObjectCommand,
-  S3Client,
   S3ServiceException,
 } from '@aws-sdk/client-s3';
 import { DISK_FAULT_HEADER } from '../../core/disk-fault.ts';
@@ -17,7 +16,7 @@ import { unavailable } from '../../core/errors.ts';
 import { headersOfBucket } from './bucket-headers.ts';
 import { traceCalls } from './call-spans.ts';
 import type { FormProfile } from './form-profiles.ts';
-import type { SigningIdentity } from './presign.ts';
+import { createSdkClient, type SigningIdentity } from './sdk-client.ts';
 import { encodeUriPath } from './signature-v4.ts';
 import type { ListedObject, Removal, StoredObject } from './stored-object.ts';
 
@@ -34,7 +33,12 @@ const REFUSED_KEY = /KeyTooLong|InvalidObjectName|InvalidKey/;
 /** Refusals to delete after which there is nothing left to do: it is gone, or has become something else. */
 const SETTLED: ReadonlySet<string> = new Set(['NoSuchKey', 'NoSuchVersion', 'PreconditionFailed']);
 
-export type ObjectStoreOptions = SigningIdentity & { endpoint: string; formProfile: FormProfile };
+export type ObjectStoreOptions = SigningIdentity & {
+  endpoint: string;
+  /** The origin that clients reach. */
+  publicEndpoint: string;
+  formProfile: FormProfile;
+};
 
 /**
  * Calls that fail because the store is down, slow or refuses us throw `unavailable`; a missing
@@ -42,15 +46,7 @@ export type ObjectStoreOptions = SigningIdentity & { endpoint: string; formProfi
  */
 export function createObjectCalls(options: ObjectStoreOptions) {
   const { bucket } = options;
-  const client = new S3Client({
-    endpoint: options.endpoint,
-    region: options.region,
-    credentials: { accessKeyId: options.accessKeyId, secretAccessKey: options.secretAccessKey },
-    forcePathStyle: true,
-    maxAttempts: 3,
-    requestChecksumCalculation: 'WHEN_REQUIRED',
-    responseChecksumValidation: 'WHEN_REQUIRED',
-  });
+  const client = createSdkClient(options, options.endpoint);
   traceCalls(client, bucket);
   const within = (timeoutMs: number) => ({ abortSignal: AbortSignal.timeout(timeoutMs) });
 

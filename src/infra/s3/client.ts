@@ -1,8 +1,8 @@
-// The bucket: forms and URLs, which are signed here, and the calls, whose library is loaded with the first of them.
+// The bucket: calls, and signed forms and URLs. The libraries of each are loaded with the first of them.
 
 import { unavailable } from '../../core/errors.ts';
 import type { createObjectCalls, ObjectStoreOptions } from './calls.ts';
-import { createPresigner, type Presigner } from './presign.ts';
+import type { Presigner } from './presign.ts';
 
 export type { ListedObject, Removal, StoredObject } from './stored-object.ts';
 
@@ -18,32 +18,28 @@ export type ObjectStore = ReturnType<typeof createObjectStore>;
  * object is an ordinary answer.
  */
 export function createObjectStore(options: ObjectStoreOptions) {
-  const inner = createPresigner({ ...options, publicEndpoint: options.endpoint }, options.formProfile);
-  let calls: Promise<Calls> | undefined;
-  const load = async (): Promise<Calls> => {
-    try {
-      return (await import('./calls.ts')).createObjectCalls(options);
-    } catch (error) {
-      calls = undefined;
-      throw unavailable('The object store cannot be reached', { cause: error });
-    }
-  };
-  const open = (): Promise<Calls> => {
-    calls ??= load();
-    return calls;
-  };
+  const open = lazily(async (): Promise<Calls> => (await import('./calls.ts')).createObjectCalls(options));
+  const presignerFor = (endpoint: string) =>
+    lazily(async () =>
+      (await import('./presign.ts')).createPresigner(options, endpoint, options.formProfile),
+    );
+  const outer = presignerFor(options.publicEndpoint);
+  const inner = presignerFor(options.endpoint);
 
   return {
-    ...createPresigner(options, options.formProfile),
     bucket: options.bucket,
 
+    form: async (...given) => (await outer()).form(...given),
+    downloadUrl: async (...given) => (await outer()).downloadUrl(...given),
+    uploadUrl: async (...given) => (await outer()).uploadUrl(...given),
+
     /** A URL by which another process of this machine reads an object, by the endpoint that the service itself uses. */
-    readUrl: (key: string, expiresInSeconds: number): string =>
-      inner.downloadUrl({ key, fileName: 'object', expiresInSeconds, now: new Date() }),
+    readUrl: async (key: string, expiresInSeconds: number): Promise<string> =>
+      (await inner()).downloadUrl({ key, fileName: 'object', expiresInSeconds, now: new Date() }),
 
     /** A URL by which this machine writes an object, as `readUrl`. */
-    writeUrl: (key: string, expiresInSeconds: number): string =>
-      inner.uploadUrl({ key, expiresInSeconds, now: new Date() }),
+    writeUrl: async (key: string, expiresInSeconds: number): Promise<string> =>
+      (await inner()).uploadUrl({ key, expiresInSeconds, now: new Date() }),
 
     ensureBucket: async () => (await open()).ensureBucket(),
     check: async () => (await open()).check(),
@@ -56,11 +52,26 @@ export function createObjectStore(options: ObjectStoreOptions) {
     async *list(prefix) {
       yield* (await open()).list(prefix);
     },
-    close: () => void calls?.then((opened) => opened.close()).catch(() => undefined),
+    close: () =>
+      void open
+        .made()
+        ?.then((opened) => opened.close())
+        .catch(() => undefined),
   } satisfies Presigner &
     Calls & {
       bucket: string;
-      readUrl(key: string, expiresInSeconds: number): string;
-      writeUrl(key: string, expiresInSeconds: number): string;
+      readUrl(key: string, expiresInSeconds: number): Promise<string>;
+      writeUrl(key: string, expiresInSeconds: number): Promise<string>;
     };
+}
+
+/** What `make` makes, made with the first call; one that fails is tried again. */
+function lazily<Value>(make: () => Promise<Value>) {
+  let made: Promise<Value> | undefined;
+  const attempt = (): Promise<Value> =>
+    make().catch((error: unknown) => {
+      made = undefined;
+      throw unavailable('The object store cannot be reached', { cause: error });
+    });
+  return Object.assign((): Promise<Value> => (made ??= attempt()), { made: () => made });
 }

@@ -47,6 +47,7 @@ export function createTransfer(
      */
     get: <Value>(key: string, read: (object: IncomingObject) => Promise<Value>): Promise<Value | undefined> =>
       attempt(async () => {
+        const url = await objects.readUrl(key, URL_SECONDS);
         const ending = new AbortController();
         const inTime = <Part>(promise: Promise<Part>): Promise<Part> =>
           within(promise, silenceMs, () => {
@@ -54,9 +55,7 @@ export function createTransfer(
           });
         try {
           // Stored bytes stay as they are, also with a content encoding.
-          const answer = await inTime(
-            fetch(objects.readUrl(key, URL_SECONDS), { decompress: false, signal: ending.signal }),
-          );
+          const answer = await inTime(fetch(url, { decompress: false, signal: ending.signal }));
           if (answer.status === 404) return undefined;
           const size = answer.headers.get('content-length');
           if (!answer.ok || size === null) throw new Error(`the store answers ${answer.status}`);
@@ -72,7 +71,7 @@ export function createTransfer(
     /** Writes an object, or replaces it. `body` is read anew at each attempt. */
     put: (key: string, object: OutgoingObject): Promise<void> =>
       attempt(async () => {
-        const status = await send(objects.writeUrl(key, URL_SECONDS), object, {});
+        const status = await send(await objects.writeUrl(key, URL_SECONDS), object, {});
         if (!isSuccess(status)) throw new Error(`the store answers ${status}`);
       }),
 
@@ -80,7 +79,7 @@ export function createTransfer(
     putNew: (key: string, object: OutgoingObject): Promise<boolean> =>
       attempt(async () => {
         if ((await objects.head(key)) !== undefined) return false;
-        const url = objects.writeUrl(key, URL_SECONDS);
+        const url = await objects.writeUrl(key, URL_SECONDS);
         const status = await send(url, object, { 'if-none-match': '*' });
         if (status === 412) return false;
         // Some stores refuse the condition; they have said that there is no object.

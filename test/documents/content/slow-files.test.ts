@@ -42,7 +42,7 @@ function createReading(ceilings: Partial<typeof FIRST_READING_CEILINGS>, postpon
   const reader = createReader({ environment, ceilings: { ...FIRST_READING_CEILINGS, ...ceilings } });
   const read = createReadDocument({
     store: contents,
-    objects: { readUrl: () => server.url.href },
+    objects: { readUrl: async () => server.url.href },
     reader,
     turns: createSemaphore({ runningMax: 1, waitingMax: 10, refuse: 'busy' }),
     ...(postponed === undefined ? {} : { postponed }),

@@ -193,7 +193,7 @@ test('a document that is purged meanwhile is neither given a text nor queued, an
 const readWith = (outcome: () => Promise<ReadOutcome>, store = contents) =>
   createReadDocument({
     store,
-    objects: { readUrl: () => 'http://127.0.0.1:1/object' },
+    objects: { readUrl: async () => 'http://127.0.0.1:1/object' },
     reader: {
       read: async (_request, keep) => keep(await outcome()),
       pid: () => undefined,
