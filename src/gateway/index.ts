@@ -91,7 +91,7 @@ export function createGateway(deps: GatewayDeps): AreaWithRoutes & {
   });
   const cache = createAnswerCache();
   const ledger = createLedger({ directory, record, clock, log });
-  const used = countUse(ledger);
+  const used = countUse(ledger, (model) => catalogue.known()?.byId.has(model) === true);
   const attempts: AttemptCounts = new Map();
   const firstToken = createFirstTokenMetric();
   const health = createGatewayHealth({

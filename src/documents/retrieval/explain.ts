@@ -1,7 +1,7 @@
 // Why a passage was found: the words of the question that it has, and where they stand.
 
 import { createSemaphore } from '../../core/semaphore.ts';
-import { inSlices } from '../../core/time-slices.ts';
+import { inSlices, nextTimeSlice } from '../../core/time-slices.ts';
 import type { Transaction } from '../../infra/postgres/client.ts';
 import type { Viewer } from '../policy.ts';
 import { createTurns } from '../search/slow-searches.ts';
@@ -66,6 +66,9 @@ export function createExplain(deps: {
     const knownMax = Math.ceil(EXPLAINED_STEMS_MAX / Math.max(1, languages.length));
     const explained: Explanation[] = [];
     while (explained.length < passages.length) {
+      // Each step of a group may end within its slice: without a wait, many groups would be one piece of work for the event loop.
+      await nextTimeSlice();
+      signal?.throwIfAborted();
       const divided = await inSlices(divide(passages, explained.length), signal);
       const words = await inSlices(unknownOf(divided, known, knownMax), signal);
       const stems = await stemmer.stem(sql, languages, words);

@@ -4,15 +4,15 @@ import { counter } from '../../http/metrics.ts';
 import { UNLISTED } from '../targets.ts';
 import type { Ledger } from './ledger.ts';
 
-/** An upstream may know any number of names that it does not list; those beyond count as one. */
-const MODELS_MAX = 500;
-
-/** `add` is the ledger's, and counts for the metrics, too. */
-export function countUse(ledger: Ledger) {
+/**
+ * `add` is the ledger's, and counts for the metrics, too. `isListed`: whether the catalogue has the model. Names that callers made up
+ * count as one: there may be any number of them, and /metrics needs no key.
+ */
+export function countUse(ledger: Ledger, isListed: (model: string) => boolean) {
   const byModel = new Map<string, { input: number; output: number; cost: number }>();
   const add: Ledger['add'] = (account, measures) => {
     ledger.add(account, measures);
-    const model = byModel.has(account.model) || byModel.size < MODELS_MAX ? account.model : UNLISTED;
+    const model = isListed(account.model) ? account.model : UNLISTED;
     const used = byModel.get(model) ?? { input: 0, output: 0, cost: 0 };
     byModel.set(model, used);
     used.input += measures.usage.promptTokens;
