@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isAlive } from '../src/embedded/postgres/processes.ts';
 import { eventually, startChild } from './support/child.ts';
-import { filesOf, GROUPS } from './support/groups.ts';
+import { allFiles, filesOf, GROUPS, quickFiles } from './support/groups.ts';
 
 const ROOT = join(import.meta.dir, '..');
 const RUN = [
@@ -61,6 +61,14 @@ test.each(['by itself', 'by SIGINT', 'by SIGTERM', 'by SIGKILL', 'with the shell
 );
 
 test('each test file is in exactly one group', () => {
-  const files = [...new Bun.Glob('test/**/*.test.ts').scanSync(ROOT)].sort();
-  expect(GROUPS.flatMap(filesOf).sort()).toEqual(files);
+  expect(GROUPS.flatMap(filesOf).sort()).toEqual(allFiles());
+});
+
+test('the quick files need no server, no browser and no fault', () => {
+  const quick = quickFiles({ 'test/acceptance/start.test.ts': 60_000 });
+  expect(quick).toContain('test/tidy.test.ts');
+  expect(quick).toContain('test/acceptance/documents.test.ts');
+  expect(quick).not.toContain('test/acceptance/start.test.ts');
+  expect(quick).not.toContain('test/usage/jetstream.test.ts');
+  expect(quick.filter((path) => /browser|faults/.test(path.split('/')[1] ?? ''))).toEqual([]);
 });

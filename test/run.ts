@@ -1,6 +1,7 @@
-// `bun run test [words]`: runs the test files, several at once, on one Postgres that it starts and ends. With
-// `--group=NAME` (test/support/groups.ts) those of a group alone; everything else is the test runner's own. The longest
-// files come first, by what they took in the run that was last given `--update-timings`.
+// `bun run test [words]`: runs test files, several at once, on one Postgres that it starts and ends. Without words it runs
+// the quick files, with `--group=NAME` (test/support/groups.ts) those of a group, with `--group=rest` all but the quick ones, with `--group=all` all;
+// everything else is the test runner's own. The longest files come first, by what they took in the run that was last given
+// `--update-timings`.
 
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
@@ -8,7 +9,7 @@ import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
 import { sharedBy, startServer } from './support/database.ts';
 import { FailuresAgain } from './support/failures-again.ts';
-import { filesOf, type Group, isGroup } from './support/groups.ts';
+import { allFiles, filesOf, isGroup, quickFiles } from './support/groups.ts';
 import { startNatsCluster } from './support/nats-server.ts';
 import { openRunFolder } from './support/run-folder.ts';
 import { sharedNats } from './support/service.ts';
@@ -25,7 +26,9 @@ const run = openRunFolder();
 process.env['TZ'] ??= 'Pacific/Chatham';
 
 async function runTests(): Promise<number> {
-  const group = groupOf(process.argv.slice(2));
+  const options = process.argv.slice(2);
+  const group = options.find((each) => each.startsWith(GROUP))?.slice(GROUP.length);
+  const files = await chosenFiles(group, options);
   // A file of this group starts no process, and asks for no database.
   if (group !== 'unit') process.env['TEST_SERVICE'] ??= buildService();
   const server = group === 'unit' ? undefined : await startServer();
@@ -38,8 +41,8 @@ async function runTests(): Promise<number> {
       '--no-orphans',
       `--parallel=${FILES_AT_ONCE}`,
       `--timings=${TIMINGS}`,
-      ...process.argv.slice(2).filter((each) => !each.startsWith(GROUP)),
-      ...(group === undefined ? [] : filesOf(group).map((path) => `./${path}`)),
+      ...options.filter((each) => !each.startsWith(GROUP)),
+      ...files.map((path) => `./${path}`),
     ],
     {
       stdio: ['inherit', 'inherit', process.stderr.isTTY ? 'inherit' : 'pipe'],
@@ -77,10 +80,15 @@ async function reportOn(output: ReadableStream<Uint8Array>): Promise<void> {
     process.stderr.write(`${failures.lines(line).join('\n')}\n`);
 }
 
-function groupOf(options: readonly string[]): Group | undefined {
-  const name = options.find((each) => each.startsWith(GROUP))?.slice(GROUP.length);
-  if (name === undefined || isGroup(name)) return name;
-  throw new Error(`There is no group of tests ${name}`);
+/** None where words choose the files. */
+async function chosenFiles(group: string | undefined, options: readonly string[]): Promise<string[]> {
+  if (group !== undefined && isGroup(group)) return filesOf(group);
+  if (group === 'all') return allFiles();
+  if (group !== undefined && group !== 'rest') throw new Error(`There is no group of tests ${group}`);
+  if (options.some((each) => !each.startsWith('-'))) return [];
+  const { files: timings } = (await Bun.file(TIMINGS).json()) as { files: Record<string, number> };
+  const quick = quickFiles(timings);
+  return group === 'rest' ? allFiles().filter((path) => !quick.includes(path)) : quick;
 }
 
 const code = await runTests().catch((error: Error) => {
