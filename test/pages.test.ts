@@ -52,10 +52,12 @@ test('every link of a page to another page leads somewhere', () => {
   expect(dead).toEqual([]);
 });
 
-test('the README is short, and its table of choices has every package', () => {
-  const text = read('README.md');
-  expect(text.trim().split(/\s+/).length).toBeLessThan(1000);
-  const chosen = [...text.matchAll(/^\| (.+?) \|/gm)].flatMap(([, names = '']) =>
+test('the README is short', () => {
+  expect(read('README.md').trim().split(/\s+/).length).toBeLessThanOrEqual(900);
+});
+
+test('the table of choices has every package', () => {
+  const chosen = [...read('CONTRIBUTING.md').matchAll(/^\| (.+?) \|/gm)].flatMap(([, names = '']) =>
     names.replace(/ \(.*\)/, '').split(', '),
   );
   const { dependencies, devDependencies } = JSON.parse(read('package.json'));
