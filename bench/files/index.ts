@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { upload } from '../../test/acceptance/support/uploads.ts';
 import { startMockUpstream } from '../../test/support/mock-upstream.ts';
 import { BOOTSTRAP_KEY, WORKSPACE } from '../../test/support/service.ts';
-import { modelsFile } from '../gateway/rungs.ts';
+import { modelsFile } from '../gateway/models.ts';
 import { printTable } from '../lib/report.ts';
 import { type Executions, startProfiled } from './profiled.ts';
 

@@ -1,13 +1,11 @@
 // The model gateway against a pass-through that does nothing else, both before the same mock, asked in turn.
 
 import { parseArgs } from 'node:util';
-import { measureLadder } from './ladder.ts';
 import { measureMemory } from './memory.ts';
 import { startSetting } from './setting.ts';
 import { measureSmall } from './small.ts';
 import { measureStreams } from './streams.ts';
 
-/** The ladder runs where it is asked for by name. */
 const PARTS = ['small', 'streams', 'memory'] as const;
 
 export async function run(): Promise<void> {
@@ -23,7 +21,6 @@ export async function run(): Promise<void> {
   const parts = values.parts.split(',');
   const pace = { seconds: Number(values.seconds), rounds: Number(values.rounds) };
   await using setting = await startSetting();
-  if (parts.includes('ladder')) await measureLadder(setting, pace);
   if (parts.includes('small')) await measureSmall(setting, pace);
   if (parts.includes('streams')) await measureStreams(setting, pace);
   if (parts.includes('memory')) await measureMemory(setting, Number(values.requests));

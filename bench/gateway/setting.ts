@@ -7,7 +7,7 @@ import { eventually, freePort } from '../../test/support/child.ts';
 import { startMockUpstream } from '../../test/support/mock-upstream.ts';
 import { BOOTSTRAP_KEY, WORKSPACE } from '../../test/support/service.ts';
 import { processorMicros } from '../lib/process.ts';
-import { LIMITS, modelsFile } from './rungs.ts';
+import { LIMITS, modelsFile } from './models.ts';
 
 export type SideName = 'mock' | 'floor' | 'gateway';
 export type Side = { name: string; url: string; pid: number; key: string };
@@ -26,7 +26,7 @@ export type Setting = AsyncDisposable & { sides: Record<SideName, Side>; folder:
 const ROOT = join(import.meta.dir, '../..');
 
 /** As `bun run start` starts it: without the limit of concurrent fetches, its log written to nowhere. */
-export const ENVIRONMENT = {
+const ENVIRONMENT = {
   NODE_ENV: 'production',
   UV_THREADPOOL_SIZE: '64',
   BUN_CONFIG_MAX_HTTP_REQUESTS: '16384',

@@ -8,7 +8,7 @@ import { startMockUpstream } from '../../test/support/mock-upstream.ts';
 import { median } from '../compute/statistics.ts';
 import { fill } from '../everyday/operations.ts';
 import { KEY, WORKSPACE } from '../everyday/side.ts';
-import { modelsFile } from '../gateway/rungs.ts';
+import { modelsFile } from '../gateway/models.ts';
 import { BODY } from '../gateway/small.ts';
 import { familyOf, processMicros } from '../lib/process.ts';
 import { printTable, whole } from '../lib/report.ts';

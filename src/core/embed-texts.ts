@@ -1,4 +1,3 @@
-import type { CancelSignal } from './cancellation.ts';
 import type { Principal } from './principal.ts';
 
 /** The built-in embedding model: hashed character n-grams. It finds texts that share words or parts of words. */
@@ -8,7 +7,7 @@ export const LOCAL_EMBEDDING_MODEL = { id: 'local-multilingual-e1', dimensions: 
  * Turns texts into vectors of unit length: row-major, one row of the model's dimensions a text, in the texts' order.
  * Throws a `ServiceError` `unavailable` when the queue is full; the signal's reason when it aborts.
  */
-export type EmbedTexts = (texts: readonly string[], signal: CancelSignal) => Promise<Float32Array>;
+export type EmbedTexts = (texts: readonly string[], signal: AbortSignal) => Promise<Float32Array>;
 
 /** Whose limits count, and whose usage it is; absent: the workspace's. */
 export type Payer = Pick<Principal, 'email' | 'keyId' | 'limits'> & {

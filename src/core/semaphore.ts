@@ -1,4 +1,3 @@
-import type { CancelSignal } from './cancellation.ts';
 import { unavailable } from './errors.ts';
 
 /** Limits concurrent work. Callers beyond the limit wait in order of arrival; if too many wait, or too long, they are refused. */
@@ -7,7 +6,7 @@ export type Semaphore = {
    * Acquires a permit, without a promise where one is free. Throws the refusal when the queue is full, and rejects with it
    * after the longest wait; with the signal's reason when it aborts.
    */
-  acquire(signal?: CancelSignal): Promise<void> | undefined;
+  acquire(signal?: AbortSignal): Promise<void> | undefined;
   /** Returns a permit; to be called once for each. */
   release(): void;
   /** Runs the work with a permit. Throws as `acquire` does. */
@@ -40,7 +39,7 @@ export function createSemaphore(
       enter();
     }
   };
-  const acquire = (signal?: CancelSignal): Promise<void> | undefined => {
+  const acquire = (signal?: AbortSignal): Promise<void> | undefined => {
     if (running < bounds.runningMax) {
       running += 1;
       return undefined;

@@ -1,9 +1,7 @@
 // Waiting for a time, for a condition, for a promise with a time-out, or for a wake-up.
 
-import type { CancelSignal } from './cancellation.ts';
-
 /** Resolves after the time, or as soon as the signal aborts; the caller checks the signal. */
-export function sleep(ms: number, signal?: CancelSignal): Promise<void> {
+export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   if (signal === undefined) return Bun.sleep(ms);
   if (signal.aborted) return Promise.resolve();
   return new Promise((resolve) => {
@@ -48,7 +46,7 @@ export function within<Value, Late>(
 }
 
 /** The outcome of the promise, or a rejection with the signal's reason as soon as it aborts. No listener stays. */
-export async function abortable<Value>(promise: Promise<Value>, signal: CancelSignal): Promise<Value> {
+export async function abortable<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   const stop = (): void => reject(signal.reason);
   if (signal.aborted) stop();

@@ -5,7 +5,6 @@ import type { Endpoint } from './adapters/adapter.ts';
 import type { UpstreamSpec } from './catalogue/model.ts';
 import { type EventBlocks, parseEvents } from './events.ts';
 import { ANSWER_BYTES_MAX } from './limits.ts';
-import type { TokenAnswer } from './model-call.ts';
 import type { StreamMeter } from './stream-meter.ts';
 import {
   CREDENTIALS_REFUSED,
@@ -48,7 +47,7 @@ export type StreamAnswer = {
   onExpired?(listener: () => void): void;
 };
 
-export type Answer = WholeAnswer | StreamAnswer | TokenAnswer;
+export type Answer = WholeAnswer | StreamAnswer;
 
 /** The attempts that may follow a failure: the same target again, only others, or none. */
 export type NextTry = 'same' | 'others' | 'none';

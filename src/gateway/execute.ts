@@ -1,7 +1,7 @@
 // The attempts of a request: their order, and the only loop over them, until one answers. Nothing is tried again once a byte has gone
 // to the client.
 
-import type { CancelSignal } from '../core/cancellation.ts';
+import type { EmbedTexts } from '../core/embed-texts.ts';
 import { sleep } from '../core/wait.ts';
 import { OpenAiRefusal } from '../http/openai-error.ts';
 import { type Answer, AttemptFailure, type StreamAnswer } from './answer.ts';
@@ -9,7 +9,7 @@ import { type AttemptDeps, attempt } from './attempt.ts';
 import type { FailedAttempt, LogFailedAttempt } from './attempt-log.ts';
 import { type BalanceOptions, order } from './balance.ts';
 import { BACKOFF_BASE_MS, BACKOFF_MS_MAX, REST_MS_MAX, RETRY_AFTER_MS_MAX } from './limits.ts';
-import type { AnswerLocally } from './local/answer.ts';
+import { answerLocally } from './local/index.ts';
 import type { Call } from './model-call.ts';
 import type { Model, Target, TargetFailure } from './targets.ts';
 
@@ -30,7 +30,7 @@ export type AttemptOutcome = 'ok' | 'refused' | 'failed' | 'timed-out' | 'left';
 export type AttemptCounts = Map<string, Partial<Record<AttemptOutcome, number>>>;
 
 export type ExecuteDeps = AttemptDeps & {
-  answerLocally: AnswerLocally;
+  embed: EmbedTexts;
   /** Each attempt is added. */
   attempts: AttemptCounts;
   logFailedAttempt: LogFailedAttempt;
@@ -39,7 +39,7 @@ export type ExecuteDeps = AttemptDeps & {
 
 /** Throws the last failure as an OpenAiRefusal, or the reason of the signal when the caller has gone. */
 export function createExecute(deps: ExecuteDeps): Execute {
-  const { answerLocally, logFailedAttempt, random = Math.random } = deps;
+  const { logFailedAttempt, random = Math.random } = deps;
   const noteFailure: LogFailedAttempt = (failed) => {
     failed.target.lastFailure = toTargetFailure(failed.failure);
     logFailedAttempt(failed);
@@ -55,7 +55,7 @@ export function createExecute(deps: ExecuteDeps): Execute {
     try {
       const { upstream } = target;
       const answer = await (upstream === undefined
-        ? answerLocally(target.model, call)
+        ? answerLocally(target.model, call, deps.embed)
         : attempt(target, upstream, call, deps));
       count(target, 'ok');
       return answer.kind === 'stream' ? reporting(answer, made, noteFailure) : answer;
@@ -189,7 +189,7 @@ function toFailed(
 /** Waits for the retry's time. False where there is none, or where the wait would be longer than a caller should be kept. */
 async function mayRetry(
   { isSpent, retryAfterMs, atMs, times }: Failed,
-  signal: CancelSignal,
+  signal: AbortSignal,
   random: () => number,
 ): Promise<boolean> {
   if (isSpent || (retryAfterMs !== undefined && retryAfterMs > RETRY_AFTER_MS_MAX)) return false;

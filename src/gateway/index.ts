@@ -26,7 +26,6 @@ import { createModels } from './endpoints/models.ts';
 import { createWorkspaceEmbeddings } from './endpoints/workspace-embeddings.ts';
 import { type AttemptCounts, createExecute } from './execute.ts';
 import { createFirstTokenMetric, createGatewayHealth } from './health.ts';
-import { createLocalModels } from './local/answer.ts';
 import { createModelUsage, type DescribeKeys } from './operations/model-usage.ts';
 import { createModelsState } from './operations/models-state.ts';
 import { modelCallRoutes } from './routes/model-calls.ts';
@@ -107,7 +106,7 @@ export function createGateway(deps: GatewayDeps): AreaWithRoutes & {
     deadlines,
     attempts,
     connectProbe: createConnectProbe(deps.connectsDirectly),
-    answerLocally: createLocalModels(embed),
+    embed,
     logFailedAttempt: createAttemptLog(log),
   });
   const allowances = createAllowances({ store: createAllowanceStore(sql), log });
@@ -149,7 +148,7 @@ export function createGateway(deps: GatewayDeps): AreaWithRoutes & {
         )
         .use(modelsStateRoutes(http, createModelsState({ catalogue, targets: targets.all, attempts, clock })))
         .use(createModelUsageAdministration({ sql, describeKeys: deps.describeKeys, clock })(http)),
-    streamChat: createStreamChat({ serve, catalogue: current, onInterrupt }),
+    streamChat: createStreamChat({ serve, catalogue: current }),
     embeddings: createModelEmbeddings({ embeddings, embed, catalogue: current, remaining }),
     remaining,
     reload: catalogue.reload,

@@ -132,6 +132,7 @@ export const ECHO_TOKENS_MAX = 16_384;
 export const ECHO_CHOICES_MAX = 2048;
 /** Length of a stop sequence: each is looked for in the whole answer. */
 export const ECHO_STOP_LENGTH_MAX = 256;
+export const ECHO_STOPS_MAX = 4;
 /** What `local-echo` reads of numbered documents before a question, in UTF-16 units of each, and how long its quotes are. */
 export const ECHO_DOCUMENTS_MAX = 16;
 export const ECHO_DOCUMENT_UNITS_MAX = 4096;

@@ -1,12 +1,10 @@
 // A model call as it passes through the gateway, over HTTP or from another area.
 
-import type { CancelSignal } from '../core/cancellation.ts';
 import type { Principal } from '../core/principal.ts';
 import type { TraceContext } from '../core/trace-context.ts';
 import type { Outcome } from './accounting/sums.ts';
 import type { Endpoint } from './adapters/adapter.ts';
 import type { Reservation } from './allowances.ts';
-import type { ChatMessage } from './chat-call.ts';
 import type { EventStream } from './events.ts';
 import type { GatewayRequest } from './request.ts';
 import type { Usage } from './usage.ts';
@@ -16,8 +14,6 @@ export type Caller = Pick<Principal, 'workspaceId' | 'email' | 'keyId' | 'limits
 export type ModelCall = {
   endpoint: Endpoint;
   request: GatewayRequest;
-  /** Those of a caller that takes an answer in parts: a built-in model needs no more, and writes nothing. */
-  messages?: readonly ChatMessage[] | undefined;
   caller: Caller;
   /** Headers of the caller that upstreams know. */
   headers?: Record<string, string> | undefined;
@@ -34,7 +30,7 @@ export type ModelCall = {
   /** The place of an HTTP request in its trace; absent: the current one. */
   trace?: TraceContext | undefined;
   /** Aborts when the caller has disconnected. */
-  signal: CancelSignal;
+  signal: AbortSignal;
 };
 
 /** A call whose model has been found. */
@@ -48,21 +44,6 @@ export type Call = ModelCall & {
 export type Served =
   | { kind: 'whole'; status: number; headers: Record<string, string>; bytes: Uint8Array; model?: string }
   | { kind: 'stream'; headers: Record<string, string>; body: EventStream };
-
-/** A call whose answer may be given in tokens. */
-export type Conversation = ModelCall & Required<Pick<ModelCall, 'messages'>>;
-
-/** The answer of a built-in model to a conversation. */
-export type TokenAnswer = {
-  kind: 'tokens';
-  model: string;
-  tokens: Iterable<string>;
-  finishReason: string;
-  usage: Usage;
-};
-
-/** `end` writes the account: it is called once, before the last part is given. */
-export type ServedTokens = TokenAnswer & { startedAtMs: number; end(ended: Ended): void };
 
 export type Ended = {
   outcome: Outcome;

@@ -1,6 +1,5 @@
 // Forwards one stream from the upstream to the client: bytes pass unchanged, and its end is reported truthfully.
 
-import type { CancelSignal } from '../core/cancellation.ts';
 import type { Deadline, Deadlines } from '../core/deadlines.ts';
 import type { OnInterrupt } from '../core/interruption.ts';
 import { OpenAiRefusal, toOpenAiError } from '../http/openai-error.ts';
@@ -28,7 +27,7 @@ export type PumpOptions = {
   /** The choices that the request asked for; absent: one. */
   choices?: number;
   startedAtMs: number;
-  signal: CancelSignal;
+  signal: AbortSignal;
   onInterrupt: OnInterrupt;
   /** Called once, before the last byte is sent. */
   onEnd(end: Ended): void;

@@ -18,7 +18,7 @@ import { noteUnlisted } from './catalogue/unlisted.ts';
 import { toStream } from './chunks.ts';
 import { countChoices, estimateUse, refuseOddCounts } from './estimate.ts';
 import type { Attempt, Execute, Execution } from './execute.ts';
-import type { Conversation, Ended, ModelCall, Served, ServedTokens } from './model-call.ts';
+import type { Ended, ModelCall, Served } from './model-call.ts';
 import { requirePrice, toCost } from './prices.ts';
 import { pumpStream } from './pump.ts';
 import { asksForUsage, isText } from './request.ts';
@@ -28,7 +28,6 @@ import { estimatePrompt, estimateTokens, MEDIUM_TOKENS, NO_USAGE, type Usage } f
 
 /** Throws OpenAiRefusal if the model cannot answer; the reason of the signal if the caller has disconnected. */
 export type Serve = (call: ModelCall) => Promise<Served>;
-export type Converse = (call: Conversation) => Promise<Served | ServedTokens>;
 
 export type ServeDeps = {
   catalogue: () => Catalogue | Promise<Catalogue>;
@@ -44,8 +43,8 @@ export type ServeDeps = {
 
 type OnBlock = (block: Uint8Array) => void;
 
-export function createServe(deps: ServeDeps): Serve & Converse {
-  const begin = (catalogue: Catalogue, call: ModelCall): Promise<Served | ServedTokens> => {
+export function createServe(deps: ServeDeps): Serve {
+  const begin = (catalogue: Catalogue, call: ModelCall): Promise<Served> => {
     const model = findModel(catalogue, call);
     call.onModel?.(model.id);
     refuseOddCounts(call);
@@ -53,7 +52,7 @@ export function createServe(deps: ServeDeps): Serve & Converse {
     if (!call.continues) deps.ledger.requireRoom();
     const callSpan = isTraced() ? startCallSpan(call, model.id) : undefined;
     const serving = new Serving(call, model, callSpan, deps);
-    const answer = (): Promise<Served | ServedTokens> => {
+    const answer = (): Promise<Served> => {
       if (model.cacheTtlSeconds === 0) return serving.fresh();
       return deps.cache.serve({
         call,
@@ -64,17 +63,14 @@ export function createServe(deps: ServeDeps): Serve & Converse {
     };
     return callSpan === undefined ? answer() : inTrace(callSpan.span, answer);
   };
-  function serve(call: ModelCall): Promise<Served>;
-  function serve(call: Conversation): Promise<Served | ServedTokens>;
-  function serve(call: ModelCall): Promise<Served | ServedTokens> {
+  return (call) => {
     try {
       const known = deps.catalogue();
       return known instanceof Promise ? known.then((each) => begin(each, call)) : begin(known, call);
     } catch (error) {
       return Promise.reject(error);
     }
-  }
-  return serve;
+  };
 }
 
 /** One call: its reservation, its attempts and its account. */
@@ -101,9 +97,7 @@ class Serving implements Execution {
     return this.reservation?.headers() ?? {};
   }
 
-  fresh(onBlock: OnBlock | undefined): Promise<Served>;
-  fresh(): Promise<Served | ServedTokens>;
-  async fresh(onBlock?: OnBlock): Promise<Served | ServedTokens> {
+  async fresh(onBlock?: OnBlock): Promise<Served> {
     const { call, model } = this;
     const content = this.callSpan?.content;
     const reserving = this.reserve((recentCompletionTokens) =>
@@ -114,16 +108,13 @@ class Serving implements Execution {
     let includeUsage: boolean;
     try {
       includeUsage = asksForUsage(call.request);
-      // An answer that is kept, or shown in a trace, is written.
-      const messages = model.cacheTtlSeconds === 0 && content === undefined ? call.messages : undefined;
-      answer = await this.deps.execute({ ...call, messages, modelId: model.id, includeUsage }, this);
+      answer = await this.deps.execute({ ...call, modelId: model.id, includeUsage }, this);
     } catch (error) {
       throw this.failed(error);
     }
     if (model.unlisted !== undefined)
       answer = noteUnlisted(answer, model.unlisted, await this.deps.catalogue());
     const end = (ended: Ended): void => this.account(this.last?.model ?? model, ended);
-    if (answer.kind === 'tokens') return { ...answer, startedAtMs: this.startedAtMs, end };
     if (answer.kind === 'whole') {
       content?.add(answer.bytes);
       end(toEnded(answer, call.endpoint));

@@ -1,17 +1,14 @@
 // The gateway for other areas: a chat completion without HTTP, under the same limits, fallbacks and accounting. The
 // request is an object, and so is each part of the answer.
 
-import { Cancellation, type CancelSignal } from '../core/cancellation.ts';
 import { ServiceError, upstreamFailed } from '../core/errors.ts';
-import type { OnInterrupt } from '../core/interruption.ts';
 import { parseJson } from '../core/json.ts';
-import { nextTimeSlice, SLICE_MS } from '../core/time-slices.ts';
 import type { ChatCall, ChatPart, StreamChat } from './chat-call.ts';
 import { type Contents, type Delta, noteContents, reasonForNoText, textOf } from './delta-text.ts';
 import { type EventStream, iterate, parseEvents } from './events.ts';
-import type { Served, ServedTokens } from './model-call.ts';
+import type { Served } from './model-call.ts';
 import { requestOf } from './request.ts';
-import type { Converse } from './serve.ts';
+import type { Serve } from './serve.ts';
 import type { Catalogue } from './targets.ts';
 import { fromUsage, NO_USAGE } from './usage.ts';
 
@@ -25,9 +22,8 @@ type Chunk = {
 };
 
 export function createStreamChat(deps: {
-  serve: Converse;
+  serve: Serve;
   catalogue: () => Catalogue | Promise<Catalogue>;
-  onInterrupt: OnInterrupt;
 }): StreamChat {
   return async function* streamChat(call: ChatCall): Parts {
     const model = call.model ?? (await deps.catalogue()).defaults.chat;
@@ -40,50 +36,13 @@ export function createStreamChat(deps: {
         stream_options: { include_usage: true },
         ...(call.temperature === undefined ? {} : { temperature: call.temperature }),
       }),
-      messages: call.messages,
       caller: { keyId: '', limits: {}, ...call.caller },
       signal: call.signal,
     });
     if (served.kind === 'whole') throw refusalOf(served);
-    if (served.kind === 'tokens') yield* readTokens(served, call.signal, deps.onInterrupt);
-    else yield* readParts(served.body, model ?? '');
+    yield* readParts(served.body, model ?? '');
     call.signal.throwIfAborted();
   };
-}
-
-/** The tokens as parts, in time slices. The account is written at once when the caller leaves or the service ends. */
-async function* readTokens(served: ServedTokens, signal: CancelSignal, onInterrupt: OnInterrupt): Parts {
-  const ending = new Cancellation();
-  const forget = onInterrupt(({ message }) => ending.abort(upstreamFailed(message)));
-  const unfollow = ending.follow(signal);
-  let given = 0;
-  let firstEventMs: number | undefined;
-  let isOver = false;
-  const end = (outcome: 'ok' | 'cancelled'): void => {
-    if (isOver) return;
-    isOver = true;
-    forget();
-    unfollow();
-    served.end({ outcome, usage: outcome === 'ok' ? served.usage : undefined, tokens: given, firstEventMs });
-  };
-  ending.addEventListener('abort', () => end('cancelled'));
-  try {
-    ending.throwIfAborted();
-    firstEventMs = performance.now() - served.startedAtMs;
-    let sliceEndsAt = performance.now() + SLICE_MS;
-    for (const text of served.tokens) {
-      if (performance.now() > sliceEndsAt) sliceEndsAt = await nextTimeSlice();
-      ending.throwIfAborted();
-      given += 1;
-      yield { type: 'delta', text };
-    }
-    ending.throwIfAborted();
-    end('ok');
-    const { model, finishReason, usage } = served;
-    yield { type: 'end', model, finishReason, usage };
-  } finally {
-    end('cancelled');
-  }
 }
 
 async function* readParts(stream: EventStream, asked: string): Parts {

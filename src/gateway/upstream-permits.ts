@@ -1,7 +1,6 @@
 // The permits of an upstream: how many of its requests run at once, shared fairly between workspaces. A free permit goes to the
 // waiting workspace with the fewest running requests, in order of arrival within a workspace.
 
-import type { CancelSignal } from '../core/cancellation.ts';
 import { OpenAiRefusal } from '../http/openai-error.ts';
 import { CONTENDED_MS, QUEUE_WAIT_MS_MAX, SHARING_MS } from './limits.ts';
 
@@ -81,7 +80,7 @@ export function createUpstreamPermits(initial: PermitBounds, now: () => number =
     [...(longest?.waiting ?? [])].at(-1)?.refuse();
   };
 
-  const wait = (share: Share, signal: CancelSignal): Promise<void> =>
+  const wait = (share: Share, signal: AbortSignal): Promise<void> =>
     new Promise((resolve, reject) => {
       const settle = (): void => {
         waiting -= 1;
@@ -113,7 +112,7 @@ export function createUpstreamPermits(initial: PermitBounds, now: () => number =
      * Acquires a permit, without a promise where one is free. Rejects with 503 when the queue is full or after the longest wait;
      * with the signal's reason when it aborts.
      */
-    acquire(workspaceId: string, signal: CancelSignal): Promise<void> | undefined {
+    acquire(workspaceId: string, signal: AbortSignal): Promise<void> | undefined {
       const share = find(workspaceId);
       share.askedAtMs = now();
       if (share.waiting.size === 0 && mayRun(share)) {

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'bun:test';
 import { parseModelsFile } from '../../src/gateway/catalogue/file.ts';
-import { createLocalModels } from '../../src/gateway/local/answer.ts';
+import { answerLocally } from '../../src/gateway/local/index.ts';
 import { readRequest, requestOf } from '../../src/gateway/request.ts';
 import { createTargets } from '../../src/gateway/targets.ts';
 import { bodyFor } from '../../src/gateway/upstream-request.ts';
@@ -115,17 +115,15 @@ describe('a request that another area makes as an object', () => {
       throw new Error('it was written');
     };
     const request = requestOf({ messages, toJSON } as never);
-    const answer = await createLocalModels(async () => new Float32Array())('local-echo', {
-      endpoint: 'chat',
+    const call = {
+      endpoint: 'chat' as const,
       modelId: 'local-echo',
       request,
       includeUsage: false,
-      headers: undefined,
-      atMostOnce: false,
-      continues: false,
       signal: new AbortController().signal,
       caller: { workspaceId: 'w', email: '', keyId: '', limits: {} },
-    });
+    };
+    const answer = await answerLocally('local-echo', call, async () => new Float32Array());
     if (answer.kind !== 'whole') throw new Error('it is a stream');
     expect(Buffer.from(answer.bytes).toString()).toContain('Echo: one two');
   });

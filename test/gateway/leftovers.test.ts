@@ -9,7 +9,6 @@ import type { ChatPart } from '../../src/gateway/chat-call.ts';
 import { createConnectProbe } from '../../src/gateway/connect-probe.ts';
 import { iterate, toReadable } from '../../src/gateway/events.ts';
 import { createExecute } from '../../src/gateway/execute.ts';
-import { createLocalModels } from '../../src/gateway/local/answer.ts';
 import type { Served } from '../../src/gateway/model-call.ts';
 import { readRequest } from '../../src/gateway/request.ts';
 import { createServe } from '../../src/gateway/serve.ts';
@@ -121,7 +120,7 @@ function setting({
       connectProbe: createConnectProbe(),
       attempts: new Map(),
       logFailedAttempt: () => undefined,
-      answerLocally: createLocalModels(async (texts) => new Float32Array(texts.length * 384)),
+      embed: async (texts) => new Float32Array(texts.length * 384),
       random: () => 0,
     }),
     ledger: {
@@ -150,7 +149,7 @@ function setting({
     accounts: () => accounts,
     outcomes,
     interrupt,
-    streamChat: createStreamChat({ serve, catalogue: () => catalogue, onInterrupt }),
+    streamChat: createStreamChat({ serve, catalogue: () => catalogue }),
     /** Whether nothing is left. */
     async rests(): Promise<void> {
       await eventually('the deadlines to go', () => deadlines.size() === 0);
@@ -295,26 +294,13 @@ describe('a conversation within the process', () => {
   });
 
   describe('with a built-in model', () => {
-    const asking = (signal: AbortSignal) => ({ caller, model: 'echo', messages, signal });
-    type StreamChat = ReturnType<typeof setting>['streamChat'];
-    /** Does something once the first part is heard. */
-    async function hear(streamChat: StreamChat, signal: AbortSignal, act: () => void): Promise<ChatPart[]> {
-      const heard: ChatPart[] = [];
-      for await (const part of streamChat(asking(signal))) {
-        if (heard.length === 0) act();
-        heard.push(part);
-      }
-      return heard;
-    }
+    /** Longer than one block of its stream. */
+    const LONG = [{ role: 'user', content: 'word '.repeat(2000) }] as const;
 
-    test('is told in its tokens, and accounted for before its end', async () => {
+    test('is told in its tokens', async () => {
       const { streamChat, rests, outcomes } = setting();
       const { signal, listeners } = listened();
-      const parts: ChatPart[] = [];
-      for await (const part of streamChat(asking(signal))) {
-        expect(outcomes).toEqual(part.type === 'end' ? ['ok'] : []);
-        parts.push(part);
-      }
+      const parts = await partsOf(streamChat({ caller, model: 'echo', messages, signal }));
       const usage = { promptTokens: 3, completionTokens: 4, estimated: false };
       expect(parts).toEqual([
         { type: 'delta', text: 'Echo: ' },
@@ -323,6 +309,7 @@ describe('a conversation within the process', () => {
         { type: 'delta', text: 'three' },
         { type: 'end', model: 'local-echo', finishReason: 'stop', usage },
       ]);
+      expect(outcomes).toEqual(['ok']);
       expect(listeners()).toBe(0);
       await rests();
     });
@@ -330,7 +317,7 @@ describe('a conversation within the process', () => {
     test('that is not heard to its end is accounted for', async () => {
       const { streamChat, rests, outcomes } = setting();
       const { signal, listeners } = listened();
-      for await (const _ of streamChat(asking(signal))) break;
+      for await (const _ of streamChat({ caller, model: 'echo', messages: LONG, signal })) break;
       expect(outcomes).toEqual(['cancelled']);
       expect(listeners()).toBe(0);
       await rests();
@@ -340,10 +327,10 @@ describe('a conversation within the process', () => {
       const { streamChat, rests, outcomes } = setting();
       const leaving = new AbortController();
       const reason = new Error('left');
-      const hearing = hear(streamChat, leaving.signal, () => {
-        leaving.abort(reason);
-        expect(outcomes).toEqual(['cancelled']);
-      });
+      const hearing = (async () => {
+        for await (const _ of streamChat({ caller, model: 'echo', messages: LONG, signal: leaving.signal }))
+          leaving.abort(reason);
+      })();
       await expect(hearing).rejects.toBe(reason);
       expect(outcomes).toEqual(['cancelled']);
       await rests();
@@ -351,7 +338,15 @@ describe('a conversation within the process', () => {
 
     test('ends with the service', async () => {
       const { streamChat, rests, outcomes, interrupt } = setting();
-      const hearing = hear(streamChat, new AbortController().signal, interrupt);
+      const hearing = (async () => {
+        for await (const _ of streamChat({
+          caller,
+          model: 'echo',
+          messages: LONG,
+          signal: new AbortController().signal,
+        }))
+          interrupt();
+      })();
       await expect(hearing).rejects.toMatchObject({
         kind: 'upstream-failed',
         message: 'The service is shutting down',

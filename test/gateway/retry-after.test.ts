@@ -6,6 +6,7 @@ import { AttemptFailure, toRefusal } from '../../src/gateway/answer.ts';
 import type { UpstreamSpec } from '../../src/gateway/catalogue/model.ts';
 import { createExecute, type ExecuteDeps } from '../../src/gateway/execute.ts';
 import { CIRCUIT } from '../../src/gateway/limits.ts';
+import { requestOf } from '../../src/gateway/request.ts';
 import type { Model, Target } from '../../src/gateway/targets.ts';
 
 const MINUTE_MS = 60_000;
@@ -51,7 +52,7 @@ async function restMsAfter(headers: Record<string, string>): Promise<number> {
   const target: Target = {
     name: 'fake/m',
     headerName: 'fake/m',
-    model: 'm',
+    model: 'local-multilingual-e1',
     upstream: undefined,
     running: 0,
     circuit: createCircuitBreaker({ ...CIRCUIT, now: () => 0 }),
@@ -61,11 +62,12 @@ async function restMsAfter(headers: Record<string, string>): Promise<number> {
   };
   const model = { id: 'm', targets: [{ target, weight: 1 }], fallbacks: [] } as unknown as Model;
   const execute = createExecute({
-    answerLocally: () => Promise.reject(refusalOf(headers)),
+    embed: () => Promise.reject(refusalOf(headers)),
     attempts: new Map(),
     logFailedAttempt: () => undefined,
   } as unknown as ExecuteDeps);
-  const call = { bodyFor: () => new Uint8Array(), signal: new AbortController().signal } as never;
+  const request = requestOf({ input: 'a text' });
+  const call = { endpoint: 'embeddings', request, signal: new AbortController().signal } as never;
   const before = performance.now();
   const answer = await execute(call, { model, last: undefined });
   expect(answer).toMatchObject({ kind: 'whole', status: 429 });

@@ -1,6 +1,5 @@
 // Embeddings: batches beyond an upstream's limit are requested in concurrent parts, and combined.
 
-import { Cancellation } from '../../core/cancellation.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
 import { createSemaphore } from '../../core/semaphore.ts';
 import { OpenAiRefusal } from '../../http/openai-error.ts';
@@ -73,8 +72,8 @@ async function serveParts(
     waitingMax: EMBEDDING_INPUTS_MAX,
     refuse: '',
   });
-  const signal = new Cancellation();
-  const unfollow = signal.follow(call.signal);
+  const failing = new AbortController();
+  const signal = AbortSignal.any([call.signal, failing.signal]);
   const used = { ...NOTHING_USED };
   const starts = Array.from({ length: Math.ceil(input.length / most) }, (_, part) => part * most);
   const servePart = async (start: number): Promise<Part> => {
@@ -95,13 +94,12 @@ async function serveParts(
   try {
     served = putTogether(await Promise.all(parts));
   } catch (error) {
-    signal.abort(error);
+    failing.abort(error);
     if (!(error instanceof Refused)) throw error;
     served = error.served;
   } finally {
     // Cancelled parts have used tokens, too.
     await Promise.allSettled(parts);
-    unfollow();
     reservation.settle(used);
   }
   return { ...served, headers: { ...served.headers, ...reservation.headers() } };

@@ -1,6 +1,5 @@
 // Between HTTP and a model call: the caller's bytes go on, the upstream's come back.
 
-import { Cancellation, type CancelSignal } from '../../core/cancellation.ts';
 import type { OnInterrupt } from '../../core/interruption.ts';
 import type { TraceContext } from '../../core/trace-context.ts';
 import { stateOf } from '../../http/state.ts';
@@ -65,14 +64,14 @@ export function toModelCall(
 export async function respond(
   input: Pick<GatewayInput, 'request' | 'keepPermit'>,
   onInterrupt: OnInterrupt,
-  run: (signal: CancelSignal) => Promise<Served>,
+  run: (signal: AbortSignal) => Promise<Served>,
 ): Promise<Response> {
   const { request } = input;
-  const cancellation = new Cancellation();
-  cancellation.follow(request.signal);
-  const forget = onInterrupt((reason) => cancellation.abort(reason));
+  const ending = new AbortController();
+  const forget = onInterrupt((reason) => ending.abort(reason));
   try {
-    return toResponse(await run(cancellation), () => input.keepPermit?.());
+    const served = await run(AbortSignal.any([request.signal, ending.signal]));
+    return toResponse(served, () => input.keepPermit?.());
   } catch (error) {
     if (request.signal.aborted) return new Response(null, { status: 499 });
     throw error;

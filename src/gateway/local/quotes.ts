@@ -1,5 +1,5 @@
-// Of numbered documents that `local-echo` is shown before a question, as agents with knowledge of documents show them, it quotes the
-// sentences that have the question's words, each with its document's number, so that citing can be seen to work.
+// `local-echo` cites: where numbered documents precede a question, as agents with knowledge show them, it quotes the sentences that
+// have the words of the question, each with the number of its document.
 
 import { createExcerpts, type Terms, termsOf, termsWithout, weightOf } from '../../core/excerpt.ts';
 import { createPauses } from '../../core/time-slices.ts';
@@ -15,7 +15,7 @@ const WITHIN = ' › ';
 /** A document is quoted if it has more of the question's words than this share of those in the best document. */
 const SHARE_OF_BEST_MIN = 0.5;
 
-/** The question, and behind it a paragraph for each of the documents in the block that deals with it. */
+/** The question, and a paragraph for each document of the block that has its words. Without such a block: the question. */
 export async function withQuotes(question: string, block: string): Promise<string> {
   if (!BLOCK.test(block)) return question;
   const terms = termsOf(question.slice(0, ECHO_DOCUMENT_UNITS_MAX));

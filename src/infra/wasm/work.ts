@@ -1,6 +1,5 @@
 // The work that a pool is given, and its state between arrival and end.
 
-import type { CancelSignal } from '../../core/cancellation.ts';
 import { unavailable } from '../../core/errors.ts';
 
 /** Short work takes milliseconds; it never waits for long work, which has threads of its own. */
@@ -19,7 +18,7 @@ export type Work = {
   /** Before its first part begins; from then until its last one has ended. */
   waitMsMax: number;
   runMsMax: number;
-  signal: CancelSignal;
+  signal: AbortSignal;
 };
 
 /** The output of a handler, and how long it took. */

@@ -310,9 +310,9 @@ export const gateway: readonly Planted[] = [
   },
   {
     mistake: 'a limit of tokens is not honoured by local-echo',
-    file: 'src/gateway/local/answer.ts',
-    text: 'const tokensMax = Math.min(share, readTokensMax(body, 1) ?? share);',
-    replacement: 'const tokensMax = share;',
+    file: 'src/gateway/local/echo.ts',
+    text: "readCount(body, 'max_tokens', 1)",
+    replacement: 'share',
     test: 'test/gateway/sdk-conformance/local-echo.test.ts',
   },
   {
