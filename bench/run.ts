@@ -2,7 +2,6 @@
 
 import { run as backup } from './backup/index.ts';
 import { run as move } from './backup/move.ts';
-import { run as walArchive } from './backup/wal-archive.ts';
 import { run as bots } from './bots/index.ts';
 import { run as chat } from './chat/index.ts';
 import { run as compute } from './compute/index.ts';
@@ -49,7 +48,6 @@ const AREAS: Record<string, () => Promise<void>> = {
   tracing,
   usage,
   vectors,
-  'wal-archive': walArchive,
 };
 
 const run = AREAS[process.argv[2] ?? ''];

@@ -16,7 +16,6 @@ import {
   renderSums,
   renderTable,
 } from './admin/render.ts';
-import { baseBackup, restoreToMoment, showArchive, verifyArchive } from './admin/wal-archive.ts';
 import { createBotAdministration } from './bots/index.ts';
 import { createAgentAdministration } from './chat/index.ts';
 import { type Config, loadConfig } from './config.ts';
@@ -159,10 +158,6 @@ const BACKUPS: Readonly<Record<string, Keep>> = {
   'service.restore': restore,
   'service.move': move,
   'service.cancel-move': cancelMove,
-  'service.show-wal-archive': showArchive,
-  'service.verify-wal-archive': verifyArchive,
-  'service.base-backup': baseBackup,
-  'service.restore-to': restoreToMoment,
 };
 
 /** Prints the report first, and refuses then, where the backup lacks something. */

@@ -24,7 +24,6 @@ import { createInfrastructure, createQueuedWork } from './infrastructure.ts';
 import { createMcp } from './mcp/index.ts';
 import { createTrends } from './trends/index.ts';
 import { createUsage } from './usage/index.ts';
-import { createWalArchiveWatch } from './wal-archive.ts';
 
 export type AreaName =
   | 'documents'
@@ -177,7 +176,6 @@ export async function createAreas(
   });
 
   // In the order of start, where each needs some of those before it and none of those after it, and of the interface.
-  const walArchive = createWalArchiveWatch(config, clock);
   const started: Area[] = [
     infrastructure,
     usage,
@@ -193,7 +191,6 @@ export async function createAreas(
   ];
   const served: Area[] = [
     infrastructure,
-    ...(walArchive === undefined ? [] : [walArchive]),
     documents,
     gateway,
     chat,

@@ -17,7 +17,6 @@ import {
   settingsInForce,
 } from './core/settings-reader.ts';
 import { findUnknownSettings } from './core/unknown-settings.ts';
-import { toWalArchiveSettings } from './embedded/wal-archive/settings.ts';
 import { toTracingSettings } from './infra/telemetry/settings.ts';
 import { ONE_OF_SEVERAL, SETTINGS_OF_OWNER } from './processes/owner.ts';
 import { SETTINGS } from './settings.ts';
@@ -44,7 +43,6 @@ export function loadConfig(variables: Environment, terminal = false) {
   const unknown = findUnknownSettings(SETTINGS, variables, variablesBesideSettings(given));
   if (given.STRICT_SETTINGS === 'true') for (const sentence of unknown) mistakes.add(sentence);
   const signOn = mistakes.attempt(() => toSignOnSettings(given));
-  const walArchive = mistakes.attempt(() => toWalArchiveSettings(given));
   const store = mistakes.attempt(() => toStore(given));
   const tracing = mistakes.attempt(() => toTracingSettings(given));
   mistakes.refuse();
@@ -79,7 +77,6 @@ export function loadConfig(variables: Environment, terminal = false) {
     dataDir: resolve(given.DATA_DIR),
     /** Undefined: embedded Postgres. */
     databaseUrl: given.DATABASE_URL,
-    walArchive,
     objects: {
       /** Undefined: the embedded object store. */
       external: store,

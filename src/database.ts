@@ -8,7 +8,6 @@ import type { Logger } from './core/logger.ts';
 import { SettingsError } from './core/settings-reader.ts';
 import { openDataFolder } from './embedded/data-folder.ts';
 import { hasCluster, readConnection, startPostgres } from './embedded/postgres/index.ts';
-import { archivingServer } from './embedded/wal-archive/settings.ts';
 import { connectPostgres, isUnavailable, SESSION_MARK, type Sql } from './infra/postgres/client.ts';
 import { migrate } from './infra/postgres/migrate.ts';
 
@@ -171,8 +170,7 @@ export async function openDatabase(
     );
   const folder = openDataFolder(config.dataDir);
   try {
-    const settings = archivingServer(config.walArchive);
-    const postgres = await startPostgres({ directory, log, settings });
+    const postgres = await startPostgres({ directory, log });
     const sql = await connectDatabase(postgres.url, log);
     return {
       sql,

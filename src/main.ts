@@ -57,10 +57,7 @@ async function runAlone(config: Config, { log, signals, owner }: Surroundings): 
     (await import('./infra/telemetry/index.ts')).startTelemetry(config.tracing, { version, log });
   // Most of the program is loaded here, while the backing services start: not for `--help`, nor for settings that are refused, nor
   // by the owner of several processes.
-  const [backing, { startService }] = await Promise.all([
-    startBacking(config, log, { isService: true }),
-    import('./service.ts'),
-  ]);
+  const [backing, { startService }] = await Promise.all([startBacking(config, log), import('./service.ts')]);
   try {
     const beforeListening = async () => owner?.mayListen();
     // A start may wait for a database that is away; an end does not wait for the start.

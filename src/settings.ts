@@ -14,7 +14,6 @@ import {
   urls,
 } from './core/settings-reader.ts';
 import { bytes, duration } from './core/settings-units.ts';
-import { WAL_ARCHIVE_SETTINGS } from './embedded/wal-archive/settings.ts';
 import { MODEL_SETTINGS } from './gateway/index.ts';
 import { PROXIES } from './http/client.ts';
 import { DATABASE_ADDRESS } from './infra/postgres/address.ts';
@@ -70,7 +69,6 @@ export const SETTINGS = {
     default: '0',
     meaning: 'port of the embedded object store; 0 picks a free one',
   },
-  ...WAL_ARCHIVE_SETTINGS,
   MEILI_URL: {
     kind: ORIGIN,
     otherwise: 'Postgres answers searches',

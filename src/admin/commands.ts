@@ -1,9 +1,8 @@
 // The commands: operations of the interface, which validate the values of the options themselves, and maintenance of search,
-// the bucket and the embedded store, backups and the archive of the log, which only the command line offers.
+// the bucket and the embedded store, and backups, which only the command line offers.
 
 import { WORKSPACE_NAME_FORM } from '../access/index.ts';
 import type { OptionName, Place } from './options.ts';
-import { WAL_ARCHIVE_COMMANDS } from './wal-archive-commands.ts';
 
 export type Command = {
   /** The words of the command, such as `keys create`. */
@@ -201,7 +200,6 @@ const STATED: Readonly<Record<string, Stated>> = {
     argument: FOLDER,
     required: [],
   },
-  ...WAL_ARCHIVE_COMMANDS,
   move: {
     operation: 'service.move',
     audits: ['service.move'],

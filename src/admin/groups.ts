@@ -51,9 +51,5 @@ export const GROUPS: Readonly<Record<string, { meaning: string; example: string 
     meaning: 'to another database and another store, such as from embedded ones to your own',
     example: 'move --target production.env',
   },
-  'wal-archive': {
-    meaning: 'any moment of the last days, for the embedded database',
-    example: 'wal-archive restore --at 2026-01-31T09:30:00Z',
-  },
   search: { meaning: 'what searches are answered from', example: 'search verify --repair' },
 };

@@ -99,8 +99,6 @@ export const OPTIONS = {
   limit: option('query.limit', 'n', 'rows, 100 at most'),
   cursor: option('query.cursor', 'text', 'where the page before ended'),
   target: option('body.target', 'file', 'the settings of the service after the move, a line NAME=value each'),
-  at: option('body.at', 'time', 'the moment, a date with time and zone (default: the end of the archive)'),
-  cluster: option('body.cluster', 'n', 'which database, where the bucket has the archives of several'),
   repair: option('body.repair', true, 'make anew what differs'),
 } satisfies Record<string, Option>;
 

@@ -1,6 +1,5 @@
 // The servers behind the areas: the configured ones, and embedded ones in place of those that are not configured.
 
-import { realpathSync } from 'node:fs';
 import type { Config, S3Settings } from '../config.ts';
 import type { Logger } from '../core/logger.ts';
 import { SettingsError } from '../core/settings-reader.ts';
@@ -8,20 +7,11 @@ import { postgresFolder } from '../database.ts';
 import { isInUse, openDataFolder } from '../embedded/data-folder.ts';
 import type { EmbeddedStore } from '../embedded/object-store/index.ts';
 import {
-  asSuperuser,
-  clusterIn,
   type EmbeddedPostgres,
   hasCluster,
   readConnection,
   startPostgres,
 } from '../embedded/postgres/index.ts';
-import {
-  type Archiver,
-  type ArchiveStore,
-  archivingServer,
-  openArchiveStore,
-  startArchiver,
-} from '../embedded/wal-archive/index.ts';
 import { readEmbeddedObjects, startEmbeddedObjects } from './store.ts';
 
 export type Backing = {
@@ -39,13 +29,9 @@ const CONNECTIONS_MIN = 100;
 
 /**
  * Starts the embedded servers, and returns the addresses of all.
- * Throws one line when the data folder is in use or a server does not start. Base backups are left to the service.
+ * Throws one line when the data folder is in use or a server does not start.
  */
-export async function startBacking(
-  config: Config,
-  log: Logger,
-  { isService = false } = {},
-): Promise<Backing> {
+export async function startBacking(config: Config, log: Logger): Promise<Backing> {
   const embedsPostgres = config.databaseUrl === undefined;
   const embedsObjects = config.objects.external === undefined;
   // One of several processes leaves the folder to their owner.
@@ -64,17 +50,7 @@ export async function startBacking(
     if (objects !== undefined) stops.push(objects.close);
     const databaseUrl = config.databaseUrl ?? postgres?.url;
     const s3 = config.objects.external ?? objects?.settings;
-    const archiver =
-      postgres === undefined || s3 === undefined
-        ? undefined
-        : await archive(config, { url: postgres.url, s3, log, isService }).catch(async (error: unknown) => {
-            await postgres.stop();
-            throw error;
-          });
-    // The end of Postgres completes the last of its log, which the store has to take.
-    if (archiver !== undefined) stops.push(archiver.finish);
     if (postgres !== undefined) stops.push(postgres.stop);
-    if (archiver !== undefined) stops.push(archiver.endBases);
     if (databaseUrl === undefined || s3 === undefined)
       throw new Error('a backing service is neither set nor embedded');
     return { databaseUrl, s3, ...(objects && { keepObjects: objects.keep }), stop };
@@ -82,31 +58,6 @@ export async function startBacking(
     await stop();
     throw error;
   }
-}
-
-/** Undefined where nothing is to be archived. */
-async function archive(
-  config: Config,
-  options: { url: string; s3: S3Settings; log: Logger; isService: boolean },
-): Promise<Archiver | undefined> {
-  const { walArchive: settings } = config;
-  if (settings === undefined) return undefined;
-  const { url, s3, ...rest } = options;
-  const directory = realpathSync(postgresFolder(config));
-  return await startArchiver({
-    directory,
-    cluster: clusterIn(directory),
-    url: asSuperuser(url),
-    settings,
-    ...rest,
-    store: openArchive(config, s3),
-  });
-}
-
-/** The bucket of the archive; undefined settings are the caller's to refuse. */
-export function openArchive({ walArchive, objects }: Config, s3: S3Settings): ArchiveStore {
-  const { region, formProfile } = objects;
-  return openArchiveStore({ ...s3, bucket: walArchive?.bucket ?? '', region, formProfile });
 }
 
 /** Embedded Postgres, started again on the same port should it ever end by itself. */
@@ -117,7 +68,6 @@ async function keepPostgres(config: Config, log: Logger): Promise<{ url: string;
   const settings = {
     max_connections: String(connections),
     restart_after_crash: 'off',
-    ...archivingServer(config.walArchive),
   };
   const options = { directory: postgresFolder(config), log, settings };
   let running: EmbeddedPostgres = await startPostgres(options);

@@ -18,7 +18,7 @@ import { renderEnding, type Signals } from './signals.ts';
 export async function runProcesses(config: Config, log: ProcessLog, signals: Signals): Promise<void> {
   const { ending } = signals;
   const startedAt = performance.now();
-  const backing = await startBacking(config, log, { isService: true });
+  const backing = await startBacking(config, log);
   const environment = { ...process.env, ...environmentOf(config, backing) };
   const children = createChildren({ config, environment, log });
   const startAll = async () => {
@@ -65,8 +65,6 @@ const settingsOf = (config: Config, backing: Backing): ChildEnvironment => ({
   S3_ACCESS_KEY_ID: backing.s3.accessKeyId,
   S3_SECRET_ACCESS_KEY: backing.s3.secretAccessKey,
   OBJECT_STORE_PORT: '',
-  // Their owner archives.
-  WAL_ARCHIVE_BUCKET: '',
   COMPUTE_THREADS: `${config.compute.threads}`,
   BOOTSTRAP_API_KEY: '',
   LOG_FORMAT: config.log.format,

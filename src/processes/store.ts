@@ -7,7 +7,6 @@ import { replaceFile } from '../core/durable.ts';
 import { randomBase62 } from '../core/ids.ts';
 import type { Logger } from '../core/logger.ts';
 import { isLoopback, toOrigin } from '../core/origin.ts';
-import { isInUse, openDataFolder } from '../embedded/data-folder.ts';
 import { type EmbeddedStore, startObjectStore } from '../embedded/object-store/index.ts';
 
 /** Where the embedded store is, or would be. */
@@ -16,36 +15,6 @@ export const objectStoreFolder = ({ dataDir }: Pick<Config, 'dataDir'>): string 
 
 /** Of the embedded store. */
 const ACCESS_KEY_ID = 'atrium';
-
-/**
- * The store alone, for a command: that of a running service, or one that is started for as long as the command takes. `isLocked`: the
- * caller has the data folder.
- */
-export async function openStore(
-  config: Config,
-  log: Logger,
-  { isLocked = false } = {},
-): Promise<{ s3: S3Settings; stop(): Promise<void> }> {
-  const { external } = config.objects;
-  if (external !== undefined) return { s3: external, stop: async () => undefined };
-  if (!isLocked && isInUse(config.dataDir)) {
-    const s3 = readEmbeddedObjects(config, log);
-    if (s3 !== undefined) return { s3, stop: async () => undefined };
-    throw new Error(`the service on ${config.dataDir} is starting or ending; try again`);
-  }
-  const folder = isLocked ? undefined : openDataFolder(config.dataDir);
-  const store = await startEmbeddedObjects(config, log).catch((error: unknown) => {
-    folder?.close();
-    throw error;
-  });
-  return {
-    s3: store.settings,
-    async stop() {
-      await store.close();
-      folder?.close();
-    },
-  };
-}
 
 /** The address and the keys of the store that a running service embeds. */
 export function readEmbeddedObjects(config: Config, log: Logger): S3Settings | undefined {

@@ -149,12 +149,7 @@ describe('/metrics', () => {
     const absent = [...named].filter((name) => !present.has(name.replace(/_(bucket|sum|count)$/, '')));
     // These three are there where a search server is configured.
     const mirror = ['outbox_documents', 'outbox_lag_seconds', 'refused_documents'];
-    // And these where the write-ahead log is archived (test/backup/wal-archive.test.ts).
-    const archive = ['base_backup_age_seconds', 'given_up_total', 'lag_seconds', 'waiting_bytes'];
-    expect(absent.sort()).toEqual([
-      ...mirror.map((name) => `atrium_search_${name}`),
-      ...archive.map((name) => `atrium_wal_archive_${name}`),
-    ]);
+    expect(absent.sort()).toEqual(mirror.map((name) => `atrium_search_${name}`));
   });
 
   test('has the states of the backing services, and a bucket at each bound that is promised', async () => {

@@ -56,10 +56,6 @@ const RUN_ELSEWHERE: Readonly<Record<string, [file: string, call: string]>> = {
   restore: ['test/backup/command.test.ts', "admin(['restore'"],
   move: ['test/backup/command.test.ts', "admin(['move'"],
   'move cancel': ['test/faults/move-crash.test.ts', "['move', 'cancel']"],
-  'wal-archive show': ['test/backup/wal-archive.test.ts', "admin('show'"],
-  'wal-archive verify': ['test/backup/wal-archive.test.ts', "admin('verify'"],
-  'wal-archive base': ['test/backup/wal-archive.test.ts', "admin('base'"],
-  'wal-archive restore': ['test/backup/wal-archive.test.ts', "admin('restore'"],
 };
 
 const wordsOf = (line: string): string => {

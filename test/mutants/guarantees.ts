@@ -503,22 +503,4 @@ export const guarantees: readonly Guarantee[] = [
     tests: ['test/acceptance/me.test.ts'],
     mistakes: ['what is left of a budget ignores requests under way', 'a key sees what other keys used'],
   },
-  {
-    says: 'A segment of the log is in the archive before Postgres may forget it, nothing that is archived is overwritten or mixed with the log of another copy, a retention removes nothing that a restore within its days needs, and a restore reaches the moment that is named',
-    tests: [
-      'test/backup/wal-archive.test.ts',
-      'test/backup/wal-archive-stores.test.ts',
-      'test/backup/wal-archive-shipper.test.ts',
-      'test/backup/wal-archive-plan.test.ts',
-      'test/backup/wal-archive-upkeep.test.ts',
-    ],
-    mistakes: [
-      'Postgres is told that a segment is archived before the store has it',
-      'a segment of another content passes for archived',
-      'a time belongs to the newest timeline',
-      'after a conflict the log goes on into that of the other copy',
-      'a retention knows one timeline only',
-      'a bucket that is new to a restored database has no history of its timeline',
-    ],
-  },
 ];

@@ -16,12 +16,6 @@ test.each([
   [{ S3_BUCKET: 'a.-b' }, 'S3_BUCKET: "a.-b"'],
   [{ S3_BUCKET: 'ab' }, 'S3_BUCKET: "ab"'],
   [{ S3_BUCKET: 'a'.repeat(64) }, 'S3_BUCKET: '],
-  [{ WAL_ARCHIVE_BUCKET: 'a..b' }, 'WAL_ARCHIVE_BUCKET: "a..b"'],
-  [{ WAL_ARCHIVE_BUCKET: 'atrium' }, 'WAL_ARCHIVE_BUCKET and S3_BUCKET are both atrium'],
-  [
-    { WAL_ARCHIVE_BUCKET: 'wal', DATABASE_URL: 'postgres://hush-hush@db/a' },
-    'WAL_ARCHIVE_BUCKET is for the embedded Postgres, which DATABASE_URL replaces',
-  ],
   [{ MEILI_API_KEY: 'hush-hush' }, 'MEILI_API_KEY needs MEILI_URL'],
   [{ MEILI_URL: 'search:7700' }, 'MEILI_URL: '],
   [{ MEILI_URL: 'http://search', MEILI_INDEX_PREFIX: 'a b' }, 'MEILI_INDEX_PREFIX: "a b"'],

@@ -149,8 +149,6 @@ export const DASHBOARDS: readonly Dashboard[] = [
       gauges('Jobs that wait', 'atrium_jobs_waiting', { by: 'kind' }),
       gauges('Age of the first job that is due', 'atrium_jobs_lag_seconds', { by: 'kind', unit: 's' }),
       gauges('Jobs given up', 'atrium_jobs_given_up', { by: 'kind' }),
-      gauges('Log that waits for its archive', 'atrium_wal_archive_waiting_bytes', { unit: 'bytes' }),
-      gauges('Age of the last base backup', 'atrium_wal_archive_base_backup_age_seconds', { unit: 's' }),
       rates('Spans', 'atrium_trace_spans_total', 'outcome'),
       gauges('Spans that wait for the collector', 'atrium_trace_spans_waiting', { by: 'instance' }),
       {

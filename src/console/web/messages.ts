@@ -507,10 +507,6 @@ export const MESSAGES = {
     'Whether the bucket belongs to this service alone.',
     'Ob der Bucket allein diesem Dienst gehört.',
   ],
-  'service.wal_archive': [
-    'The archive of the write-ahead log, for a restore to a point in time.',
-    'Das Archiv des Write-Ahead-Logs, für eine Wiederherstellung zu einem Zeitpunkt.',
-  ],
   'service.capacity': [
     'Whether requests find a place and memory.',
     'Ob Anfragen einen Platz und Speicher finden.',
@@ -551,10 +547,6 @@ export const MESSAGES = {
   'advice.search': [
     'Searches are answered from Postgres, more slowly; Meilisearch is filled up when it is back.',
     'Suchen beantwortet Postgres, langsamer; Meilisearch wird nachgefüllt, wenn es zurück ist.',
-  ],
-  'advice.wal_archive': [
-    'Check the bucket and its store: the log waits on the disk of the database until it is archived.',
-    'Prüfen Sie den Bucket und seinen Speicher: Das Log wartet auf der Platte der Datenbank, bis es archiviert ist.',
   ],
   'advice.capacity': [
     'More arrives than can be done: add processes or machines, or raise MEMORY_MAX.',

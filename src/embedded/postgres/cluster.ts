@@ -42,7 +42,7 @@ export async function ensureCluster(parts: Parts, password: string): Promise<voi
  * Each set-up has a folder of its own: processes of one that was killed may go on writing to theirs for a moment,
  * which is why its removal may fail, to be made up for at the next start.
  */
-export function removeUnfinished(prefix: string): void {
+function removeUnfinished(prefix: string): void {
   for (const name of readdirSync(dirname(prefix))) {
     const path = join(dirname(prefix), name);
     if (!path.startsWith(prefix)) continue;
@@ -89,43 +89,31 @@ async function initialise(parts: Parts, password: string): Promise<void> {
 }
 
 async function createDatabase(parts: Parts, password: string): Promise<void> {
+  const { binaries, cluster, log } = parts;
   const statements = [
     `CREATE ROLE ${ROLE} LOGIN CREATEDB PASSWORD '${password}'`,
     `GRANT pg_monitor, pg_checkpoint TO ${ROLE}`,
     `CREATE DATABASE ${ROLE} OWNER ${ROLE}`,
   ];
-  if (!(await runStatements(parts, statements, {}))) throw failed(parts, 'create its database');
-}
-
-/** Of the service's role and of the administrator's. `settings` are those with which the server runs. */
-export async function setPasswords(
-  parts: Parts,
-  password: string,
-  settings: Record<string, string>,
-): Promise<void> {
-  const statements = ['postgres', ROLE].map((role) => `ALTER ROLE ${role} PASSWORD '${password}'`);
-  if (!(await runStatements(parts, statements, settings))) throw failed(parts, 'set its passwords');
+  // A single-user server reads one statement a line; it reports errors, and goes on.
+  const flags = ['log_checkpoints=off', 'log_min_error_statement=panic', QUICK_PASSWORDS];
+  const command = [
+    binaries.postgres,
+    '--single',
+    '-D',
+    cluster,
+    ...flags.flatMap((flag) => ['-c', flag]),
+    'postgres',
+  ];
+  const ran = await run(parts, command, `${statements.join('\n')}\n`);
+  if (!ran || log.written().includes('ERROR:')) throw failed(parts, 'create its database');
 }
 
 /** Thousands of rounds, which each connection takes again, keep a short password from being guessed. One of 24 random bytes cannot be. */
-const QUICK_PASSWORDS = { scram_iterations: '1' };
-
-/** By a single-user server: one statement a line; errors are reported, but do not end it. */
-async function runStatements(
-  parts: Parts,
-  statements: readonly string[],
-  settings: Record<string, string>,
-): Promise<boolean> {
-  const { binaries, cluster, log } = parts;
-  const quiet = { log_checkpoints: 'off', log_min_error_statement: 'panic', ...QUICK_PASSWORDS, ...settings };
-  const flags = Object.entries(quiet).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-  const command = [binaries.postgres, '--single', '-D', cluster, ...flags, 'postgres'];
-  const ran = await run(parts, command, `${statements.join('\n')}\n`);
-  return ran && !log.written().includes('ERROR:');
-}
+const QUICK_PASSWORDS = 'scram_iterations=1';
 
 /** Every file and folder: nothing is a cluster before all of it would survive a loss of power. */
-export async function syncCluster(parts: Parts): Promise<void> {
+async function syncCluster(parts: Parts): Promise<void> {
   const { binaries, cluster } = parts;
   if (!(await run(parts, [binaries.initdb, '--sync-only', '--pgdata', cluster], '')))
     throw failed(parts, 'be set up');

@@ -41,13 +41,5 @@ export function readConnection(directory: string): string | undefined {
   }
 }
 
-/** The same server as the role that may do everything, for base backups; it has the same password. */
-export function asSuperuser(url: string): string {
-  const address = new URL(url);
-  address.username = 'postgres';
-  address.pathname = '/postgres';
-  return address.href;
-}
-
 const toUrl = ({ user, password, host, port, database }: Connection): string =>
   `postgres://${user}:${password}@${host}:${port}/${database}`;

@@ -11,9 +11,8 @@ import { clearLeftover } from './leftover.ts';
 import { openLogFile } from './log-file.ts';
 import { startServer } from './server.ts';
 
-export { asSuperuser, readConnection } from './connection-file.ts';
+export { readConnection } from './connection-file.ts';
 export { checkDataVersion } from './data-version.ts';
-export { recoverCluster } from './recover.ts';
 
 type Log = { info(fields: object, message: string): void; warn(fields: object, message: string): void };
 
@@ -26,11 +25,8 @@ export type EmbeddedPostgres = {
   stop: () => Promise<void>;
 };
 
-/** The folder of the data itself, whose parent is that of the embedded Postgres. */
-export const clusterIn = (directory: string): string => join(directory, CLUSTER);
-
 /** Whether a start of Postgres in the folder would find the data of an earlier one. */
-export const hasCluster = (directory: string): boolean => existsSync(clusterIn(directory));
+export const hasCluster = (directory: string): boolean => existsSync(join(directory, CLUSTER));
 
 /**
  * Starts Postgres on the cluster in `directory`, which is created at the first start.

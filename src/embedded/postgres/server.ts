@@ -27,10 +27,6 @@ type Parts = {
   wrapper: readonly string[];
   /** Undefined: a free one. */
   port: number | undefined;
-  /** Default: enough for the recovery after a crash. */
-  readyTimeoutMs?: number;
-  /** Once it resolves, a server that is not ready is ended. */
-  giveUp?: Promise<void>;
 };
 
 export type Server = { port: number; pid: number; exited: Promise<number>; stop: () => Promise<void> };
@@ -96,17 +92,13 @@ function launch({ cluster, binaries, account, log, settings, wrapper }: Parts, p
 
 /** False when the server ended instead. */
 async function becomesReady(parts: Parts, server: Server): Promise<boolean> {
-  const { cluster, readyTimeoutMs = READY_TIMEOUT_MS, giveUp } = parts;
   let ended = false;
   const noteEnd = server.exited.then(() => {
     ended = true;
   });
-  let deadline = performance.now() + readyTimeoutMs;
-  void giveUp?.then(() => {
-    deadline = 0;
-  });
+  const deadline = performance.now() + READY_TIMEOUT_MS;
   while (!ended) {
-    const state = readServerState(cluster);
+    const state = readServerState(parts.cluster);
     if (state?.pid === server.pid && state.ready) return true;
     if (performance.now() > deadline) {
       await server.stop();

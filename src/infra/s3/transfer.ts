@@ -36,7 +36,7 @@ const RETRY_MS = 500;
 
 /** Calls that fail because the store is away, refuses or breaks off are repeated a few times, and throw `unavailable` then. */
 export function createTransfer(
-  objects: Pick<ObjectStore, 'readUrl' | 'writeUrl' | 'head'>,
+  objects: Pick<ObjectStore, 'readUrl' | 'writeUrl'>,
   { silenceMs = CALL_TIMEOUT_MS, retryMs = RETRY_MS } = {},
 ) {
   const attempt = <Value>(run: () => Promise<Value>): Promise<Value> => repeat(run, retryMs);
@@ -71,21 +71,8 @@ export function createTransfer(
     /** Writes an object, or replaces it. `body` is read anew at each attempt. */
     put: (key: string, object: OutgoingObject): Promise<void> =>
       attempt(async () => {
-        const status = await send(await objects.writeUrl(key, URL_SECONDS), object, {});
+        const status = await send(await objects.writeUrl(key, URL_SECONDS), object);
         if (!isSuccess(status)) throw new Error(`the store answers ${status}`);
-      }),
-
-    /** Writes an object unless there is one, which stays as it is; returns whether it was written. */
-    putNew: (key: string, object: OutgoingObject): Promise<boolean> =>
-      attempt(async () => {
-        if ((await objects.head(key)) !== undefined) return false;
-        const url = await objects.writeUrl(key, URL_SECONDS);
-        const status = await send(url, object, { 'if-none-match': '*' });
-        if (status === 412) return false;
-        // Some stores refuse the condition; they have said that there is no object.
-        const last = status === 501 ? await send(url, object, {}) : status;
-        if (!isSuccess(last)) throw new Error(`the store answers ${last}`);
-        return true;
       }),
   };
 }
@@ -112,11 +99,11 @@ function watched(
 const isSuccess = (status: number): boolean => status >= 200 && status < 300;
 
 /** The status of the answer, which has been read. */
-async function send(url: string, object: OutgoingObject, headers: Record<string, string>): Promise<number> {
+async function send(url: string, object: OutgoingObject): Promise<number> {
   const answer = await fetch(url, {
     method: 'PUT',
     body: object.body,
-    headers: { 'content-type': object.type, ...headers },
+    headers: { 'content-type': object.type },
     signal: AbortSignal.timeout(CALL_TIMEOUT_MS + (object.size * 1000) / BYTES_PER_SECOND_MIN),
   });
   await answer.arrayBuffer();
