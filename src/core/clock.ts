@@ -1,4 +1,8 @@
 /** The wall clock, as a dependency so that tests can move it. */
-export type Clock = { now(): Date };
+export class Clock {
+  now(): Date {
+    return new Date();
+  }
+}
 
-export const systemClock: Clock = { now: () => new Date() };
+export const systemClock = new Clock();

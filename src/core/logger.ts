@@ -16,12 +16,7 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
  * The log of all areas. Fields never contain a secret; `err` is the cause. A warning is about another system, so that our
  * stack would not explain it: of its cause the log has only the `reason`.
  */
-export type Logger = {
-  debug(fields: object, message: string): void;
-  info(fields: object, message: string): void;
-  warn(fields: object, message: string): void;
-  error(fields: object, message: string): void;
-};
+export type Logger = Pick<ProcessLog, 'debug' | 'info' | 'warn' | 'error'>;
 
 export type AccessEntry = {
   method: string;
@@ -48,13 +43,38 @@ export type AccessEntry = {
 export type AccessLog = (entry: AccessEntry) => void;
 
 /** The log of the process itself. */
-export type ProcessLog = Logger & {
-  access: AccessLog;
+export class ProcessLog {
+  private readonly pino: pino.Logger;
   /** Writes a message that the starter of the process waits for, at every level. */
-  announce(fields: object, message: string): void;
+  readonly announce: Logger['info'];
+  readonly access: AccessLog;
   /** Resolves when everything is written. */
-  close(): Promise<void>;
-};
+  readonly close: () => Promise<void>;
+
+  constructor(log: pino.Logger, output: { access: AccessLog; close: () => Promise<void> }) {
+    this.pino = log;
+    this.access = log.isLevelEnabled('info') ? output.access : () => undefined;
+    this.close = output.close;
+    const announcing = log.child({}, { level: 'info' });
+    this.announce = (fields, message) => announcing.info(fields, message);
+  }
+
+  debug(fields: object, message: string): void {
+    this.pino.debug(fields, message);
+  }
+
+  info(fields: object, message: string): void {
+    this.pino.info(fields, message);
+  }
+
+  warn(fields: object, message: string): void {
+    this.pino.warn(withReason(fields), message);
+  }
+
+  error(fields: object, message: string): void {
+    this.pino.error(fields, message);
+  }
+}
 
 type Format = 'json' | 'pretty';
 
@@ -78,11 +98,7 @@ function createPrettyLogger(level: LogLevel): ProcessLog {
   });
   const log = createPino(level, { write: (line) => void destination.write(render(line)) });
   const access: AccessLog = (entry) => void destination.write(renderAccess(entry));
-  return Object.assign(log, {
-    access: log.isLevelEnabled('info') ? access : () => undefined,
-    announce: announceBy(log),
-    close: async () => undefined,
-  });
+  return new ProcessLog(log, { access, close: async () => undefined });
 }
 
 /** `12:00:01 GET /v1/default/trash 200 1.2 ms default key …9a3f01`. Ids of keys begin with a time, and differ at their ends. */
@@ -125,9 +141,8 @@ function createJsonLogger(level: LogLevel): ProcessLog {
         `${trace === undefined ? '' : `,"trace_id":"${trace.traceId}","span_id":"${trace.spanId}"`},"msg":"request"}\n`,
     );
   };
-  return Object.assign(log, {
-    access: log.isLevelEnabled('info') ? access : () => undefined,
-    announce: announceBy(log),
+  return new ProcessLog(log, {
+    access,
     close: async () => {
       clearInterval(flushing);
       handOn();
@@ -160,13 +175,6 @@ function createPino(level: LogLevel, stream: pino.DestinationStream): pino.Logge
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label) => ({ level: label }) },
     mixin: traceFields,
-    hooks: {
-      logMethod(entry, write, entryLevel) {
-        const [fields] = entry as [unknown];
-        if (entryLevel === pino.levels.values['warn']) entry[0] = withReason(fields) as string;
-        write.apply(this, entry);
-      },
-    },
   };
   return pino(settings, stream);
 }
@@ -177,8 +185,8 @@ function traceFields(): object {
   return trace === undefined ? {} : { trace_id: trace.traceId, span_id: trace.spanId };
 }
 
-function withReason(fields: unknown): unknown {
-  const { err, ...others } = (fields ?? {}) as { err?: unknown };
+function withReason(fields: object): object {
+  const { err, ...others } = fields as { err?: unknown };
   return err === undefined || isOurMistake(err) ? fields : { ...others, reason: explain(err) };
 }
 
@@ -186,11 +194,6 @@ function withReason(fields: unknown): unknown {
 const isOurMistake = (error: unknown): boolean =>
   (error instanceof TypeError || error instanceof ReferenceError || error instanceof RangeError) &&
   !('code' in error);
-
-const announceBy = (log: pino.Logger): Logger['info'] => {
-  const announcing = log.child({}, { level: 'info' });
-  return (fields, message) => announcing.info(fields, message);
-};
 
 /** The time as ISO 8601; its whole seconds are written once. */
 function createIsoClock(): () => string {
