@@ -177,6 +177,27 @@ describe('knowledge', () => {
     expect(items.filter(({ channel_id }) => channel_id === 'reader').length).toBe(1);
   });
 
+  test('that an administrator edits, where a key has brought the event, is not from documents of the person that it names', async () => {
+    const { workspace, call, adminKey } = setting;
+    const json = { verification: { mode: 'key' }, agent_id: 'reader' };
+    bodyOf(await call('PUT', `/admin/api/workspaces/${workspace}/bots/edited`, { key: adminKey, json }), 200);
+    const victim = await setting.people.person({ scopes: SCOPES });
+    const sender = await setting.people.person({ scopes: ['bots', ...SCOPES] });
+    const word = freshWord();
+    await victim.library.stored({ summary: `Secret ${word}` });
+    const own = await sender.library.stored({ summary: `Own ${word}` });
+    const named = { ...USER, email: victim.email };
+    const event = messageEvent('Good morning', { sender: named }, { user: named });
+    const headers = { authorization: sender.key };
+    bodyOf(await call('POST', `/chatapp/${workspace}/edited`, { headers, json: event }), 200);
+    const { items } = bodyOf<{ items: SessionRow[] }>(await admin.sessions({ limit: 100 }), 200);
+    const session = items.find(({ channel_id }) => channel_id === 'edited')?.chat_session_id ?? 0;
+    const [question] = await admin.transcript(session);
+    const text = `What is known of ${word}?`;
+    const edited = bodyOf<AnswerBody>(await admin.edit(question?.message_id ?? 0, { message: text }), 200);
+    expect(edited.citations.map(({ document_id }) => document_id)).toEqual([own.id]);
+  });
+
   test('is cited to those only who may see the documents, as they may now', async () => {
     const person = await setting.people.person({ scopes: SCOPES });
     const stranger = await setting.people.person({ scopes: SCOPES });
