@@ -9,7 +9,7 @@ import { createHealth, type HealthDeps } from './http/health.ts';
 import { ELYSIA_OPTIONS, type Http } from './http/http.ts';
 import { HEAD_BYTES_MAX, IDLE_TIMEOUT_SECONDS } from './http/limits.ts';
 import { createSettings, type SettingsDeps } from './http/settings-route.ts';
-import { OPEN_PATHS } from './open-paths.ts';
+import { OPEN_ROUTES } from './open-routes.ts';
 
 export type AppDeps = {
   http: Http;
@@ -50,7 +50,7 @@ export function createApp({
     .use(createSettings(http, settings))
     .use(createDocs(http, version))
     .use(createConsole(http, console));
-  return http.serve(more === undefined ? app : app.use(more), OPEN_PATHS);
+  return http.serve(more === undefined ? app : app.use(more), OPEN_ROUTES);
 }
 
 /** Throws where the port is taken. */

@@ -8,7 +8,7 @@ import { createCors } from '../http/cors.ts';
 import { createHttp, ELYSIA_OPTIONS } from '../http/http.ts';
 import type { InnerCall } from '../http/inner-calls.ts';
 import { explainOutage } from '../infra/postgres/client.ts';
-import { OPEN_PATHS } from '../open-paths.ts';
+import { OPEN_ROUTES } from '../open-routes.ts';
 
 /**
  * Calls operations in this process, by the same rules as requests from outside. The caller can access the database directly, and is
@@ -24,7 +24,7 @@ export function createCalls(areas: readonly Routes[], log: Logger): InnerCall {
     onInterrupt: () => () => undefined,
   });
   const app = areas.reduce<AnyElysia>((all, routes) => all.use(routes(http)), new Elysia(ELYSIA_OPTIONS));
-  http.serve(app, OPEN_PATHS);
+  http.serve(app, OPEN_ROUTES);
   return http.call;
 }
 

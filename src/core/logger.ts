@@ -30,7 +30,7 @@ export type AccessEntry = {
   keyId: string | undefined;
   /** The workspace of the key. */
   workspaceId: string | undefined;
-  /** The requested model, as the caller wrote it. */
+  /** The model that was asked for. Undefined for a name that is not known, which may be a secret. */
   model: string | undefined;
   /** The IP address of the client. */
   client: string | undefined;

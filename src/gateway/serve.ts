@@ -46,7 +46,7 @@ type OnBlock = (block: Uint8Array) => void;
 export function createServe(deps: ServeDeps): Serve {
   const begin = (catalogue: Catalogue, call: ModelCall): Promise<Served> => {
     const model = findModel(catalogue, call);
-    call.onModel?.(model.id);
+    call.onModel?.(model.unlisted?.answered === false ? UNLISTED : model.id);
     refuseOddCounts(call);
     requirePrice(model, call.caller);
     if (!call.continues) deps.ledger.requireRoom();

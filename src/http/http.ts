@@ -63,12 +63,12 @@ export function createHttp({
     call: createInnerCalls({ handle, table }),
     operations: table.operations,
     /**
-     * From now on requests are answered by this application, whose routes at `openPaths` need no key. Returns `fetch` for its server.
+     * From now on requests are answered by this application, of whose routes those of `openRoutes` need no key. Returns `fetch` for its server.
      * Throws where a route is not safe (routes.ts).
      */
-    serve(served: AnyElysia, openPaths: readonly string[]) {
+    serve(served: AnyElysia, openRoutes: readonly string[]) {
       app = served;
-      table.read(served.routes as unknown as readonly ElysiaRoute[], openPaths);
+      table.read(served.routes as unknown as readonly ElysiaRoute[], openRoutes);
       return running.serve(served.fetch);
     },
     refuseNewRequests: running.refuseNewRequests,

@@ -20,11 +20,10 @@ export function createRouteTable(cors: Cors) {
   let openAiPaths: OpenAiPaths = createOpenAiPaths([]);
 
   return {
-    /** Reads the routes of the application; those of `openPaths` need no key. Throws for one that is not safe (routes.ts). */
-    read(routes: readonly ElysiaRoute[], openPaths: readonly string[]): void {
-      const isOpen = (path: string): boolean => openPaths.includes(path);
+    /** Reads the routes of the application; those of `openRoutes` need no key. Throws for one that is not safe (routes.ts). */
+    read(routes: readonly ElysiaRoute[], openRoutes: readonly string[]): void {
       for (const route of routes) {
-        const operation = toOperation(route, isOpen);
+        const operation = toOperation(route, openRoutes);
         byRoute.set(`${route.method} ${route.path}`, {
           operation,
           parse: createParameterParser(operation),

@@ -102,13 +102,10 @@ export const NONE = Type.Object({});
  * The operation of a route. Throws where the route names no key and is not among the open ones, or where it has a schema that Elysia
  * would check by its own rules.
  */
-export function toOperation(
-  { method, path, hooks }: ElysiaRoute,
-  isOpen: (path: string) => boolean,
-): Operation {
+export function toOperation({ method, path, hooks }: ElysiaRoute, openRoutes: readonly string[]): Operation {
   const { params, query, body, response, detail = {}, credential, ...options } = hooks as RouteHooks;
   const { in: kind = 'none', scope, stale, verify } = credential ?? {};
-  if (kind === 'none' && !isOpen(path))
+  if (kind === 'none' && !openRoutes.includes(`${method} ${path}`))
     throw new Error(`${method} ${path} names no key, and is not an open route`);
   for (const schema of [params, query, body, ...Object.values(response ?? {})])
     if (schema !== undefined && !isOurs(schema))

@@ -280,15 +280,11 @@ describe('the access log', () => {
       ...whose,
       model: expect.stringContaining('local-'),
     });
-    // Names that are not known are in the log as well: quoted, bounded, and never a key.
-    expect(await call('/v1/chat/completions', { ...chat, model: 'a"\n\\b' })).toMatchObject({
-      status: 404,
-      model: 'a"\n\\b',
-    });
-    const long = await call('/v1/chat/completions', { ...chat, model: 'é'.repeat(5000) });
-    expect(String(long?.['model']).length).toBeLessThan(300);
-    const mistaken = await call('/v1/chat/completions', { ...chat, model: `${'x'.repeat(80)}${key.key}` });
-    expect(mistaken?.['model']).toBe(`${'x'.repeat(80)}atr_…`);
+    // What no catalogue has may be a secret that was pasted by mistake.
+    for (const model of ['a"\n\\b', setting.adminKey, 'a secret of no form']) {
+      const line = await call('/v1/chat/completions', { ...chat, model });
+      expect([line?.['status'], line?.['model']]).toEqual([404, undefined]);
+    }
     const id = crypto.randomUUID();
     await setting.call('GET', '/healthz', { headers: { 'x-request-id': id } });
     const [probe] = await linesOf(id);

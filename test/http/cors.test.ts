@@ -23,7 +23,7 @@ function serving(origins: string[]) {
           })
           .get('/waits', () => new Promise<object>(() => undefined)),
     ],
-    { cors: createCors(origins), onInterrupt, open: ['/fails', '/waits'] },
+    { cors: createCors(origins), onInterrupt, open: ['GET /fails', 'GET /waits'] },
   );
   const ask = (path: string, origin: string | undefined, init: RequestInit = {}) =>
     fetch(

@@ -24,8 +24,8 @@ test('the refusals of a route follow from its key, its scope, its parameters and
     (options: object): Routes =>
     (http) =>
       new Elysia().use(http.plugin).post('/a', () => ({}), { response, ...options });
-  expect(statusesOf(of({}), ['/a'])).toBe('200');
-  expect(statusesOf(of({ query }), ['/a'])).toBe('200 422');
+  expect(statusesOf(of({}), ['POST /a'])).toBe('200');
+  expect(statusesOf(of({ query }), ['POST /a'])).toBe('200 422');
   expect(statusesOf(of({ key }))).toBe('200 401 503');
   expect(statusesOf(of({ key: { ...key, scope: 'chat' }, response: { ...response, 404: GOOD } }))).toBe(
     '200 401 403 404 503',
@@ -37,13 +37,14 @@ test('the refusals of a route follow from its key, its scope, its parameters and
 test('a route that names no key and is not among the open ones is refused', () => {
   const area = ({ plugin }: Http) => new Elysia().use(plugin).get('/a', () => 'a');
   expect(() => serve(area)).toThrow('GET /a names no key');
-  expect(() => serve(area, ['/a'])).not.toThrow();
+  expect(() => serve(area, ['POST /a'])).toThrow('GET /a names no key');
+  expect(() => serve(area, ['GET /a'])).not.toThrow();
 });
 
 test('a route whose schema Elysia would check by its own rules is refused', () => {
   const query = Type.Object({ n: Type.Integer() });
   const area = ({ plugin }: Http) => new Elysia().use(plugin).get('/a', () => 'a', { query });
-  expect(() => serve(area, ['/a'])).toThrow('http/input.ts');
+  expect(() => serve(area, ['GET /a'])).toThrow('http/input.ts');
 });
 
 test.each([
@@ -53,7 +54,7 @@ test.each([
   ['a status without one', () => status(204), 204, ''],
   ['a response', () => new Response('a', { status: 202 }), 202, 'a'],
 ])('a handler may return %s', async (_kind, handler, expected, body) => {
-  const { fetch } = serve(({ plugin }) => new Elysia().use(plugin).get('/a', handler), ['/a']);
+  const { fetch } = serve(({ plugin }) => new Elysia().use(plugin).get('/a', handler), ['GET /a']);
   const response = await fetch(new Request('http://localhost/a'));
   expect(response.status).toBe(expected);
   expect(await response.text()).toBe(body);

@@ -53,7 +53,7 @@ let url: string;
 let stop: () => Promise<unknown>;
 
 beforeAll(() => {
-  const open = PATHS.map((path) => path.replaceAll(/\{(\w+)\}/g, ':$1'));
+  const open = PATHS.map((path) => `GET ${path.replaceAll(/\{(\w+)\}/g, ':$1')}`);
   const server = listen(serveRoutes([echo], { open, options: ELYSIA_OPTIONS }).fetch, {
     hostname: '127.0.0.1',
     port: 0,

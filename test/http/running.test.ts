@@ -25,6 +25,7 @@ function serving(handle: () => unknown, deps: { log?: Partial<typeof LOG>; acces
   const { http, fetch } = serveRoutes([routeOf(handle)], {
     onInterrupt,
     log: { ...LOG, ...deps.log },
+    open: ['POST /'],
     access: deps.access ?? ignore,
   });
   return { http, fetch, interrupt };
@@ -90,7 +91,7 @@ const caller: Principal = {
 /** The routes at a port of this machine. */
 function listening(routes: Routes) {
   const { http, fetch } = serveRoutes([routes], {
-    open: ['/', '/stream'],
+    open: ['POST /', 'GET /stream'],
     options: ELYSIA_OPTIONS,
     authenticators: () => ({ key: () => caller, session: async () => undefined }),
   });
@@ -165,7 +166,7 @@ test('a promise is waited for, however its handler is written', async () => {
           })
           .get('/refused', () => (isChosen ? Promise.reject(notFound('It is gone')) : {})),
     ],
-    { open: ['/described', '/refused'] },
+    { open: ['GET /described', 'GET /refused'] },
   );
   const get = async (path: string) => (await fetch(new Request(`http://localhost${path}`))).json();
   expect(await get('/')).toEqual({ some: 'value' });

@@ -4,12 +4,12 @@ import { type AnyElysia, Elysia, type ElysiaConfig } from 'elysia';
 import type { Routes } from '../../src/http/area.ts';
 import { createCors } from '../../src/http/cors.ts';
 import { createHttp, type HttpDeps } from '../../src/http/http.ts';
-import { OPEN_PATHS } from '../../src/open-paths.ts';
+import { OPEN_ROUTES } from '../../src/open-routes.ts';
 
 const ignore = (): void => undefined;
 
 /**
- * Returns `fetch` as the server calls it. Without `authenticators` no key is known. `open`: more paths that need no key. `options` of
+ * Returns `fetch` as the server calls it. Without `authenticators` no key is known. `open`: more routes that need no key. `options` of
  * Elysia: those of the service read no URL that begins with https.
  */
 export function serveRoutes(
@@ -33,5 +33,5 @@ export function serveRoutes(
     ...deps,
   });
   const app = areas.reduce<AnyElysia>((all, routes) => all.use(routes(http)), new Elysia(options));
-  return { http, fetch: http.serve(app, [...OPEN_PATHS, ...open]) };
+  return { http, fetch: http.serve(app, [...OPEN_ROUTES, ...open]) };
 }

@@ -40,7 +40,6 @@ export function toModelCall(
 ): ModelCall {
   const { headers } = sent;
   const state = stateOf(sent);
-  state.model = request.model;
   return {
     endpoint,
     request,

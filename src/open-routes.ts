@@ -1,0 +1,21 @@
+/** The routes that need no key, as Elysia writes them. All others state where they look for one. */
+export const OPEN_ROUTES = [
+  'GET /',
+  'GET /healthz',
+  'GET /readyz',
+  'GET /metrics',
+  'GET /compute',
+  'GET /docs',
+  'GET /docs/json',
+  'GET /docs/assets/:file',
+  'GET /docs/pages/*',
+  'GET /admin',
+  'GET /admin/:page',
+  'GET /admin/assets/:file',
+  'POST /admin/api/session',
+  'DELETE /admin/api/session',
+  'POST /admin/api/session/link',
+  'GET /admin/sign-on',
+  'GET /admin/sign-on/callback',
+  'GET /admin/sign-on/end',
+];
