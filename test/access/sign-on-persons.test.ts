@@ -163,3 +163,15 @@ test('the key of a sign-in has limits: those of its row, else the usual ones', a
   expect(await limits()).toEqual({ requests_per_minute: 5, budget_per_month: 2.5 });
   expect(visitor.cookie(host, 'atrium_session')).toBeDefined();
 });
+
+test('a person who signs in too often is told so, and not that the provider is silent', async () => {
+  const { name } = newPerson();
+  for (let sent = 0; sent < 200; sent++) {
+    const page = await signIn(createVisitor(), name);
+    if (page.status === 200) continue;
+    expectProblem(page, 'too-many', 429);
+    expect(sent).toBeGreaterThan(100);
+    return;
+  }
+  throw new Error('no sign-in was refused');
+});

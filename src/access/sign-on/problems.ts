@@ -1,6 +1,6 @@
 // Why a sign-in at the provider did not succeed, as the person and as the log is told.
 
-import { codeOf, ServiceError } from '../../core/errors.ts';
+import { codeOf, type ErrorKind, ServiceError } from '../../core/errors.ts';
 
 /** Status and sentence of each problem. The portal has the sentences in each language, by the same names. */
 export const PROBLEMS = {
@@ -14,6 +14,7 @@ export const PROBLEMS = {
   'no-access': [403, 'None of your groups at the provider opens a workspace here. Ask an administrator.'],
   disabled: [403, 'An administrator has disabled your sign-in.'],
   'other-person': [403, 'Your e-mail address belongs to another person here. Ask an administrator.'],
+  'too-many': [429, 'You have signed in too often. Try again in a minute.'],
   'still-signed-in': [
     503,
     'You are signed out here, but the provider does not answer: you may be signed in there.',
@@ -35,11 +36,16 @@ export class SignOnProblem extends Error {
 /** The problem behind an error of the exchange with the provider. */
 export function toProblem(error: unknown): ProblemName {
   if (error instanceof SignOnProblem) return error.problem;
-  if (error instanceof ServiceError) return error.kind === 'unauthenticated' ? 'expired' : 'unavailable';
+  if (error instanceof ServiceError) return KINDS.get(error.kind) ?? 'unavailable';
   const { error: code, status } = membersOf(error);
   if (code !== undefined) return CODES.get(code) ?? (Number(status) >= 500 ? 'unavailable' : 'refused');
   return isNetworkFailure(error) ? 'unavailable' : 'untrusted';
 }
+
+const KINDS = new Map<ErrorKind, ProblemName>([
+  ['unauthenticated', 'expired'],
+  ['too-many-requests', 'too-many'],
+]);
 
 /** Error codes of RFC 6749, 4.1.2.1 and 5.2; all others are mistakes of the set-up. */
 const CODES = new Map<string, ProblemName>([

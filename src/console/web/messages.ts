@@ -174,6 +174,10 @@ export const MESSAGES = {
     'Your e-mail address belongs to another person here. Ask an administrator.',
     'Ihre E-Mail-Adresse gehört hier zu einer anderen Person. Fragen Sie Ihre Administration.',
   ],
+  'sign-in.problem.too-many': [
+    'You have signed in too often. Try again in a minute.',
+    'Sie haben sich zu oft angemeldet. Versuchen Sie es in einer Minute noch einmal.',
+  ],
   'sign-in.problem.still-signed-in': [
     'You are signed out here, but {name} does not answer: you may still be signed in there.',
     'Sie sind hier abgemeldet, aber {name} antwortet nicht: Dort sind Sie vielleicht noch angemeldet.',
