@@ -10,7 +10,6 @@ import {
   CREDENTIALS_REFUSED,
   findError,
   isFailure,
-  isLargeFailure,
   type Protocol,
   readError,
   type UpstreamError,
@@ -131,9 +130,14 @@ export function toWholeAnswer(
   bytes: Uint8Array,
   { spec, endpoint }: { spec: UpstreamSpec; endpoint: Endpoint },
 ): WholeAnswer {
-  const { valid, usage, value } = checkAnswer(bytes);
-  if (!valid) throw nonsense();
-  if (value === undefined ? isLargeFailure(bytes, endpoint) : isFailure(value, endpoint))
+  let checked: ReturnType<typeof checkAnswer>;
+  try {
+    checked = checkAnswer(bytes);
+  } catch (error) {
+    throw nonsense(error);
+  }
+  const { usage, value } = checked;
+  if (value !== undefined && isFailure(value, endpoint))
     throw toldFailure(readError(bytes, 502, { spec, explain: undefined }));
   return { kind: 'whole', status, headers: passedHeaders(headers, spec), bytes, usage };
 }

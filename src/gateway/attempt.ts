@@ -39,14 +39,13 @@ export async function attempt(
   deps: AttemptDeps,
 ): Promise<Answer> {
   // A request that the upstream's protocol cannot express waits for nothing.
-  const translated = upstream.adapter.translation && (await bodyFor(target, call));
+  const body = bodyFor(target, call);
   const place = upstream.permits.acquire(call.caller.workspaceId, call.signal);
   if (place !== undefined) await place;
   const run = new Run(target, upstream, call, deps);
   try {
     call.signal.throwIfAborted();
-    const rendered = translated ?? bodyFor(target, call);
-    const response = await run.send(rendered instanceof Promise ? await rendered : rendered);
+    const response = await run.send(body);
     if (run.noteResponse(response) && call.request.stream && isEventStream(response))
       return await run.beginStream(response);
     const answer = run.toAnswer(response, await run.readWhole(response));
@@ -119,7 +118,7 @@ class Run {
   }
 
   /** Asks the upstream, from when on the time-outs run. */
-  send(body: Uint8Array): Promise<Response> {
+  send(body: string): Promise<Response> {
     const { upstream, call } = this;
     this.awaitNext('first_byte');
     if (this.startedAtMs - upstream.reachedAtMs >= REACHED_LATELY_MS)

@@ -1,14 +1,12 @@
 // Answers kept for repetition: only of requests whose answer is determined, never across workspaces or models.
 
 import { LRUCache } from 'lru-cache';
-import { isRawNumber, type Json, type JsonObject, parseJson, parseJsonAsWritten } from '../core/json.ts';
+import { isRawNumber, type Json, type JsonObject, parseJson } from '../core/json.ts';
 import { abortable, within } from '../core/wait.ts';
 import { fromChunks, toChunks } from './chunks.ts';
 import { streamOf, whenOver } from './events.ts';
 import { CACHE_BYTES_MAX, CACHED_ANSWER_BYTES_MAX, SHARED_WAIT_MS_MAX } from './limits.ts';
 import type { ModelCall, Served } from './model-call.ts';
-import { asksForUsage, readMember } from './request.ts';
-import { countWrittenMembers } from './scan.ts';
 import { type Model, TARGET_HEADER } from './targets.ts';
 import { checkAnswer, type Usage } from './usage.ts';
 
@@ -104,37 +102,18 @@ function toServed(bytes: Uint8Array, { request }: ModelCall, limits: Record<stri
       bytes,
     };
   const answer = parseJson(Buffer.from(bytes).toString()) as JsonObject;
-  const body = streamOf(toChunks(answer, asksForUsage(request)));
+  const body = streamOf(toChunks(answer, request.includesUsage));
   return { kind: 'stream', headers: { ...limits, ...HIT }, body };
 }
 
-/**
- * Equal for requests that must have the same answer. Undefined where another answer to the same request would be as good, and where two readers may take the request for
- * two different ones: where an object has two members of one name, the upstream may go by the other.
- */
+/** Equal for requests that must have the same answer. Undefined where another answer to the same request would be as good. */
 function toCacheKey({ endpoint, request, caller }: ModelCall, model: Model): string | undefined {
   if (endpoint === 'images') return undefined;
-  if (endpoint !== 'embeddings' && readMember(request, 'temperature') !== 0) return undefined;
-  const several = readMember(request, 'n') ?? 1;
-  if (several !== 1) return undefined;
-  const whole = parseAsWritten(request.bytes);
-  if (whole === undefined || countMembers(whole) !== countWrittenMembers(request.bytes)) return undefined;
-  const { model: _, stream: __, stream_options: ___, user: ____, ...rest } = whole;
-  const hash = new Bun.CryptoHasher('sha256');
-  return hash
-    .update(JSON.stringify([caller.workspaceId, endpoint, model.id, canonical(rest)]))
-    .digest('base64');
-}
-
-const utf8 = new TextDecoder('utf-8', { fatal: true });
-
-/** Undefined if the body is not valid JSON and UTF-8 throughout: upstreams may parse such a body differently. */
-function parseAsWritten(bytes: Uint8Array): JsonObject | undefined {
-  try {
-    return parseJsonAsWritten(utf8.decode(bytes)) as JsonObject;
-  } catch {
-    return undefined;
-  }
+  const { model: _, stream: __, stream_options: ___, user: ____, ...rest } = request.body;
+  if (endpoint !== 'embeddings' && rest['temperature'] !== 0) return undefined;
+  if ((rest['n'] ?? 1) !== 1) return undefined;
+  const key = JSON.stringify([caller.workspaceId, endpoint, model.id, canonical(rest)]);
+  return new Bun.CryptoHasher('sha256').update(key).digest('base64');
 }
 
 /** The same value, its members in one order, its numbers as they were written. */
@@ -143,11 +122,4 @@ function canonical(value: Json | undefined): Json {
   if (typeof value !== 'object' || value === null || isRawNumber(value)) return value ?? null;
   const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
   return Object.fromEntries(entries.map(([name, each]) => [name, canonical(each)]));
-}
-
-/** Members of all objects; of several of one name, parsing has kept one. */
-function countMembers(value: Json | undefined): number {
-  if (typeof value !== 'object' || value === null || isRawNumber(value)) return 0;
-  const inner = Object.values(value).reduce<number>((sum, each) => sum + countMembers(each), 0);
-  return Array.isArray(value) ? inner : inner + Object.keys(value).length;
 }

@@ -3,12 +3,12 @@
 import { isObject, type Json, type JsonObject, parseJson } from '../core/json.ts';
 import { nonsense } from './answer.ts';
 import { DONE, type EventStream, parseEvents, streamOf, toEvent } from './events.ts';
-import { parseWhole } from './request.ts';
+import { parseAnswer } from './request.ts';
 
 /** A whole answer as a stream. Throws 502 for one that is not JSON: of large answers only the ends have been looked at. */
 export async function toStream(answer: Uint8Array, includeUsage: boolean): Promise<EventStream> {
   try {
-    return streamOf(toChunks(await parseWhole({ bytes: answer }), includeUsage));
+    return streamOf(toChunks(await parseAnswer(answer), includeUsage));
   } catch (error) {
     throw nonsense(error).refusal;
   }

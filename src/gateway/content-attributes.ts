@@ -2,24 +2,20 @@
 
 import { parseJson } from '../core/json.ts';
 import type { SpanAttributes } from '../core/tracing.ts';
-import type { Endpoint } from './adapters/adapter.ts';
+import { type Endpoint, isText } from './adapters/adapter.ts';
 import { parseEvents } from './events.ts';
-import { SMALL_MEMBER_BYTES_MAX } from './limits.ts';
-import { type GatewayRequest, isText, readMember } from './request.ts';
+import { SPAN_CONTENT_BYTES_MAX } from './limits.ts';
+import type { GatewayRequest } from './request.ts';
 
 type Part = { type: string; content?: string };
 type Message = { role: string; parts: Part[]; finish_reason?: string };
 
-/** The messages or the prompt of a request. Undefined for other endpoints, and where they are too large or malformed. */
+/** The messages or the prompt of a request. Undefined for other endpoints, and where they are too large. */
 export function readPrompt(request: GatewayRequest, endpoint: Endpoint): SpanAttributes {
-  if (!isText(endpoint)) return {};
-  try {
-    const given = readMember(request, endpoint === 'chat' ? 'messages' : 'prompt');
-    const messages = endpoint === 'chat' ? given : [{ role: 'user', content: given }];
-    return Array.isArray(messages) ? toAttribute('gen_ai.input.messages', messages.map(toMessage)) : {};
-  } catch {
-    return {};
-  }
+  if (!isText(endpoint) || request.sizeBytes > SPAN_CONTENT_BYTES_MAX) return {};
+  const { messages: given, prompt } = request.body;
+  const messages = endpoint === 'chat' ? given : [{ role: 'user', content: prompt }];
+  return Array.isArray(messages) ? toAttribute('gen_ai.input.messages', messages.map(toMessage)) : {};
 }
 
 export type ContentReader = { add(bytes: Uint8Array): void; attributes(): SpanAttributes };
@@ -32,7 +28,7 @@ export function createContentReader(endpoint: Endpoint): ContentReader | undefin
   return {
     add(block) {
       bytes += block.length;
-      if (bytes <= SMALL_MEMBER_BYTES_MAX) blocks.push(block);
+      if (bytes <= SPAN_CONTENT_BYTES_MAX) blocks.push(block);
       else blocks = [];
     },
     attributes() {

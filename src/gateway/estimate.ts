@@ -1,13 +1,12 @@
 // The most that a request may use, estimated from its bytes and a few of its members, without parsing the whole.
 
-import { isRawNumber, type Json } from '../core/json.ts';
 import { OpenAiRefusal } from '../http/openai-error.ts';
 import type { Endpoint } from './adapters/adapter.ts';
 import type { Amount } from './allowance.ts';
 import { COMPLETION_TOKENS_DEFAULT } from './limits.ts';
 import type { ModelCall } from './model-call.ts';
 import { toCost } from './prices.ts';
-import { countTexts, type GatewayRequest, readMembers } from './request.ts';
+import { countTexts, type GatewayRequest, toNumber } from './request.ts';
 import type { Model } from './targets.ts';
 import { estimatePrompt, MEDIUM_TOKENS, type Usage } from './usage.ts';
 
@@ -17,7 +16,7 @@ export function estimateUse(
   { models, recentCompletionTokens }: { models: readonly Model[]; recentCompletionTokens: number },
 ): Amount {
   const { endpoint, request } = call;
-  const promptTokens = estimatePrompt(request.bytes);
+  const promptTokens = estimatePrompt(request);
   const completionTokens = estimateCompletion(endpoint, { request, recentCompletionTokens });
   const usage: Usage = { promptTokens, completionTokens, estimated: true };
   const asked = { ...call, pictures: countChoices(call) };
@@ -65,7 +64,7 @@ const COUNTS = ['n', 'best_of', 'max_tokens', 'max_completion_tokens'];
 export function refuseOddCounts({ endpoint, request }: Pick<ModelCall, 'endpoint' | 'request'>): void {
   if (endpoint === 'embeddings') return;
   for (const name of COUNTS) {
-    for (const value of readMembers(request, name)) {
+    for (const value of request.all(name)) {
       if (value !== null && !Number.isFinite(toNumber(value)))
         throw new OpenAiRefusal('malformed', `'${name}' must be a number`, {
           param: name,
@@ -75,15 +74,6 @@ export function refuseOddCounts({ endpoint, request }: Pick<ModelCall, 'endpoint
   }
 }
 
-/** All numbers of this name: of two members an upstream may use either. One that is not JSON is for the model to refuse. */
-function readCounts(request: GatewayRequest, name: string): number[] {
-  try {
-    return readMembers(request, name).map(toNumber).filter(Number.isFinite).map(Math.ceil);
-  } catch {
-    return [];
-  }
-}
-
-/** A number of more digits than a double holds, or with an exponent, is kept as its text. */
-const toNumber = (value: Json): number =>
-  typeof value === 'number' ? value : isRawNumber(value) ? Number(value.rawJSON) : Number.NaN;
+/** All numbers of this name in any case: an upstream may use either. */
+const readCounts = (request: GatewayRequest, name: string): number[] =>
+  request.all(name).map(toNumber).filter(Number.isFinite).map(Math.ceil);

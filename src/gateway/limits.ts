@@ -1,12 +1,14 @@
 // Ceilings and times of the gateway; those of an upstream can be set in the models file.
 
 /** Limits of the JSON of a body: a list of tokens is the longest input, and each value may cost a hundred bytes. */
-export const REQUEST_LIMITS = { nestingMax: 512, valuesMax: 524_288, membersMax: 1000, nameBytesMax: 65_536 };
+export const BODY_LIMITS = { nestingMax: 513, valuesMax: 524_288, membersMax: 1000 };
 
-/** Largest member that the gateway goes by (`stream_options`, `n` and such). */
-export const SMALL_MEMBER_BYTES_MAX = 65_536;
 /** Longest name of a model that is looked up: none is so long, but a long one is an unknown one. */
-export const MODEL_BYTES_MAX = 1_048_576;
+export const MODEL_LENGTH_MAX = 1_048_576;
+/** Largest prompt and answer that a span shows. */
+export const SPAN_CONTENT_BYTES_MAX = 65_536;
+/** Members besides `input` that go with each part of a large batch of embeddings. */
+export const EMBEDDING_OPTIONS_LENGTH_MAX = 65_536;
 
 /** Largest answer that comes whole, and largest event of a stream. */
 export const ANSWER_BYTES_MAX = 67_108_864;
@@ -19,7 +21,8 @@ export const ERROR_NESTING_MAX = 16;
 /** Answers up to here are checked to be JSON throughout; larger ones at both ends. */
 export const CHECKED_BYTES_MAX = 65_536;
 
-/** Bytes at an answer's end in which its usage is looked for, where it is too large to be checked. */
+/** Bytes at both ends of a larger answer, in which errors and the usage are looked for. */
+export const HEAD_BYTES = 1024;
 export const TAIL_BYTES = 4096;
 
 /** How an upstream is treated unless the models file says otherwise. */

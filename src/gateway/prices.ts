@@ -3,7 +3,6 @@
 import { OpenAiRefusal } from '../http/openai-error.ts';
 import type { Price } from './catalogue/model.ts';
 import type { Caller, ModelCall } from './model-call.ts';
-import { readMembers } from './request.ts';
 import type { Model } from './targets.ts';
 import type { Usage } from './usage.ts';
 
@@ -25,7 +24,7 @@ export function toCost(price: Price, usage: Usage, { endpoint, request, pictures
 
 /** By quality and size, by one of them, else `default`, else the dearest: `auto` may be any of them. */
 function priceOfPicture(prices: NonNullable<Price['perImage']>, request: ModelCall['request']): number {
-  const read = (name: string): string => String(readMembers(request, name).at(-1) ?? 'auto');
+  const read = (name: string): string => String(request.all(name).at(-1) ?? 'auto');
   const [quality, size] = [read('quality'), read('size')];
   for (const name of [`${quality} ${size}`, size, quality, 'default']) {
     const found = prices.get(name);

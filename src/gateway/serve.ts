@@ -7,7 +7,7 @@ import { errorTypeOf, inTrace, isTraced } from '../core/tracing.ts';
 import type { Histogram } from '../http/metrics.ts';
 import { OpenAiRefusal, withHeaders } from '../http/openai-error.ts';
 import type { Ledger } from './accounting/ledger.ts';
-import type { Endpoint } from './adapters/adapter.ts';
+import { type Endpoint, isText } from './adapters/adapter.ts';
 import type { Estimate } from './allowance.ts';
 import { type Allowances, NOTHING_USED, type Reservation } from './allowances.ts';
 import type { Answer, WholeAnswer } from './answer.ts';
@@ -21,10 +21,8 @@ import type { Attempt, Execute, Execution } from './execute.ts';
 import type { Ended, ModelCall, Served } from './model-call.ts';
 import { requirePrice, toCost } from './prices.ts';
 import { pumpStream } from './pump.ts';
-import { asksForUsage, isText } from './request.ts';
 import { type Catalogue, type Model, TARGET_HEADER, UNLISTED } from './targets.ts';
-import { countTextBytes } from './text-bytes.ts';
-import { estimatePrompt, estimateTokens, MEDIUM_TOKENS, NO_USAGE, type Usage } from './usage.ts';
+import { estimateCompletion, estimatePrompt, MEDIUM_TOKENS, NO_USAGE, type Usage } from './usage.ts';
 
 /** Throws OpenAiRefusal if the model cannot answer; the reason of the signal if the caller has disconnected. */
 export type Serve = (call: ModelCall) => Promise<Served>;
@@ -104,10 +102,9 @@ class Serving implements Execution {
       estimateUse(call, { models: model.candidates, recentCompletionTokens }),
     );
     this.reservation = reserving instanceof Promise ? await reserving : reserving;
+    const includeUsage = call.request.includesUsage;
     let answer: Answer;
-    let includeUsage: boolean;
     try {
-      includeUsage = asksForUsage(call.request);
       answer = await this.deps.execute({ ...call, modelId: model.id, includeUsage }, this);
     } catch (error) {
       throw this.failed(error);
@@ -186,7 +183,7 @@ class Serving implements Execution {
     const { caller, endpoint, continues, request } = this.call;
     const pictures = countChoices(this.call);
     const usage = told ?? {
-      promptTokens: estimatePrompt(request.bytes),
+      promptTokens: estimatePrompt(request),
       // Nothing is known of pictures but how many were asked for, as the reservation had it.
       completionTokens: endpoint === 'images' ? pictures * MEDIUM_TOKENS : tokens,
       estimated: true,
@@ -226,5 +223,9 @@ class Serving implements Execution {
 function toEnded({ status, usage, bytes }: WholeAnswer, endpoint: Endpoint): Ended {
   if (status >= 400) return { outcome: status >= 500 ? 'failed' : 'refused', usage: NO_USAGE };
   // Pictures and vectors are no tokens.
-  return { outcome: 'ok', usage, tokens: isText(endpoint) ? estimateTokens(countTextBytes(bytes)) : 0 };
+  return {
+    outcome: 'ok',
+    usage,
+    tokens: usage === undefined && isText(endpoint) ? estimateCompletion(bytes) : 0,
+  };
 }

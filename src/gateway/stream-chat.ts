@@ -7,7 +7,7 @@ import type { ChatCall, ChatPart, StreamChat } from './chat-call.ts';
 import { type Contents, type Delta, noteContents, reasonForNoText, textOf } from './delta-text.ts';
 import { type EventStream, iterate, parseEvents } from './events.ts';
 import type { Served } from './model-call.ts';
-import { requestOf } from './request.ts';
+import { GatewayRequest } from './request.ts';
 import type { Serve } from './serve.ts';
 import type { Catalogue } from './targets.ts';
 import { fromUsage, NO_USAGE } from './usage.ts';
@@ -29,7 +29,7 @@ export function createStreamChat(deps: {
     const model = call.model ?? (await deps.catalogue()).defaults.chat;
     const served = await deps.serve({
       endpoint: 'chat',
-      request: requestOf({
+      request: new GatewayRequest({
         model,
         messages: [...call.messages],
         stream: true,

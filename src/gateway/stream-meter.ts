@@ -1,9 +1,9 @@
 // The use of a stream: as the upstream tells it, and what has come since. So a stream that is broken off costs what it brought.
 
+import { parseJson } from '../core/json.ts';
 import { countEvents } from './event-marks.ts';
-import { hasDone } from './events.ts';
-import { countTextBytes } from './text-bytes.ts';
-import { estimateTokens, type Usage } from './usage.ts';
+import { hasDone, parseEvents } from './events.ts';
+import { countTextBytes, estimateTokens, type Usage } from './usage.ts';
 
 export class StreamMeter {
   private told: Usage | undefined;
@@ -13,7 +13,8 @@ export class StreamMeter {
 
   /** A block of OpenAI's events. */
   addBlock(block: Uint8Array): void {
-    const textBytes = countTextBytes(block);
+    let textBytes = 0;
+    for (const { data } of parseEvents(Buffer.from(block).toString())) textBytes += textBytesOf(data);
     // What follows the usage without a text is the end.
     if (this.told === undefined || textBytes > 0)
       this.add(textBytes, countEvents(block) - (hasDone(block) ? 1 : 0));
@@ -40,5 +41,13 @@ export class StreamMeter {
     const { told, tokens } = this;
     if (told === undefined || tokens === 0) return told;
     return { ...told, completionTokens: told.completionTokens + tokens, estimated: true };
+  }
+}
+
+function textBytesOf(data: string): number {
+  try {
+    return countTextBytes((parseJson(data) as { choices?: unknown }).choices);
+  } catch {
+    return 0;
   }
 }

@@ -1,13 +1,11 @@
 // The errors of upstreams: recognised in any shape, also in a 2xx, and told in OpenAI's shape without the upstream's secrets.
 
 import { isObject, type JsonObject, parseJson } from '../core/json.ts';
-import type { Endpoint } from './adapters/adapter.ts';
+import { type Endpoint, isText } from './adapters/adapter.ts';
 import type { UpstreamSpec } from './catalogue/model.ts';
 import { parseEvents, type ServerSentEvent, splitEvents } from './events.ts';
-import { ERROR_BYTES_MAX, TAIL_BYTES } from './limits.ts';
+import { ERROR_BYTES_MAX } from './limits.ts';
 import { redactValue } from './redaction.ts';
-import { isText } from './request.ts';
-import { scanObject } from './scan.ts';
 
 /** `explain`: for protocols other than OpenAI's. */
 export type Protocol = {
@@ -166,25 +164,6 @@ export function isFailure(answer: JsonObject, endpoint: Endpoint): boolean {
   );
 }
 
-/** The same for an answer that is too large to be parsed: by its outer members. */
-export function isLargeFailure(bytes: Uint8Array, endpoint: Endpoint): boolean {
-  const name = isText(endpoint) ? 'choices' : 'data';
-  const head = Buffer.from(bytes.subarray(0, HEAD_BYTES)).toString('latin1');
-  const tail = Buffer.from(bytes.subarray(-TAIL_BYTES)).toString('latin1');
-  // Reading all of it takes time: at either end it shows whether that is needed.
-  if (
-    new RegExp(`"${name}"\\s*:\\s*\\[`).test(head) &&
-    !head.includes('"error"') &&
-    !tail.includes('"error"')
-  )
-    return false;
-  const members = scanObject(bytes);
-  if (typeof members === 'string') return false;
-  const firstByteOf = (member: string): string =>
-    String.fromCharCode(bytes[members.starts[members.names.lastIndexOf(member)] ?? bytes.length] ?? 0);
-  return firstByteOf(name) !== '[' || /["{]/.test(firstByteOf('error'));
-}
-
 /** The same for an event of a stream, of which only the first may be no part of an answer. */
 function isFailedEvent({ name, data }: ServerSentEvent, place: 'first' | 'later'): boolean {
   if (name === 'error') return true;
@@ -204,7 +183,6 @@ function isFailedEvent({ name, data }: ServerSentEvent, place: 'first' | 'later'
   );
 }
 
-const HEAD_BYTES = 1024;
 const ERROR_NAME = Buffer.from('error');
 
 /** The error in a block of a stream, and the events before it. `place`: whether the block is the first of its stream. */

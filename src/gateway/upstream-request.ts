@@ -2,14 +2,14 @@
 // operator decides whose account at an upstream is used: the organisation and the project pass, in either direction,
 // only where the models file has `pass_organization`.
 
+import { isObject, type JsonObject } from '../core/json.ts';
 import type { TraceHeaders } from '../core/trace-context.ts';
 import { type Span, traceHeaders } from '../core/tracing.ts';
 import { OpenAiRefusal } from '../http/openai-error.ts';
 import type { Endpoint, Translation } from './adapters/adapter.ts';
-import { UntranslatableRequest } from './adapters/adapter.ts';
+import { isText, UntranslatableRequest } from './adapters/adapter.ts';
 import type { UpstreamSpec } from './catalogue/model.ts';
 import type { Call } from './model-call.ts';
-import { type GatewayRequest, isText, parseWhole, readMember, render, type Splice } from './request.ts';
 import type { Target, Upstream } from './targets.ts';
 
 /**
@@ -20,30 +20,20 @@ import type { Target, Upstream } from './targets.ts';
 export function bodyFor(
   { model, upstream }: Target,
   { request, endpoint, includeUsage }: Pick<Call, 'request' | 'endpoint' | 'includeUsage'>,
-): Uint8Array | Promise<Uint8Array> {
+): string {
+  const { body } = request;
   const translation = upstream?.adapter.translation;
-  if (translation !== undefined) return translate(request, translation, model);
+  if (translation !== undefined) return translate(body, translation, model);
   const asksForUsage =
     request.stream && isText(endpoint) && !includeUsage && upstream?.spec.streamUsage === true;
-  // The caller's bytes hold the target's name already.
-  if (!asksForUsage && request.body === undefined && request.model === model) return request.bytes;
-  const changes: Splice[] = [{ name: 'model', value: model }];
-  if (asksForUsage) {
-    const options = readMember(request, 'stream_options');
-    const given = typeof options === 'object' && options !== null && !Array.isArray(options) ? options : {};
-    changes.push({ name: 'stream_options', value: { ...given, include_usage: true } });
-  }
-  return render(request, changes);
+  if (!asksForUsage) return JSON.stringify({ ...body, model });
+  const options = isObject(body['stream_options']) ? body['stream_options'] : {};
+  return JSON.stringify({ ...body, model, stream_options: { ...options, include_usage: true } });
 }
 
-async function translate(
-  request: GatewayRequest,
-  translation: Translation,
-  model: string,
-): Promise<Uint8Array> {
-  const body = await parseWhole(request);
+function translate(body: JsonObject, translation: Translation, model: string): string {
   try {
-    return Buffer.from(JSON.stringify(translation.request(body, model)));
+    return JSON.stringify(translation.request(body, model));
   } catch (error) {
     if (!(error instanceof UntranslatableRequest)) throw error;
     throw new OpenAiRefusal('malformed', error.message, { param: error.param });
@@ -79,7 +69,7 @@ type UpstreamRequest = {
   address: Address;
   upstream: Upstream;
   call: Pick<Call, 'headers' | 'trace' | 'caller'>;
-  body: Uint8Array;
+  body: string;
   /** Of the attempt; the upstream is told of its trace. */
   span: Span | undefined;
 };
@@ -92,7 +82,7 @@ export function sendRequest(
   const trace = traceHeaders(span ?? call.trace);
   return fetch(url, {
     method: 'POST',
-    body: body as Uint8Array<ArrayBuffer>,
+    body,
     headers: passed === undefined && trace === undefined ? headers : withFurther(headers, passed, trace),
     redirect: 'manual',
     signal,
@@ -171,7 +161,7 @@ export function readCallersHeaders(headers: Headers, requestId: string): Record<
 function headersFor(
   spec: UpstreamSpec,
   { headers, caller }: Pick<Call, 'headers' | 'caller'>,
-  body: Uint8Array,
+  body: string,
 ): Record<string, string> | undefined {
   if (headers === undefined) return undefined;
   const toSent = (name: string, value: string): string => {
@@ -188,11 +178,7 @@ function headersFor(
  * An upstream answers a repeated key from memory. So the key is bound to the API key that sent it, and to the body:
  * the parts of a batch, and other targets, are other requests.
  */
-function toSharedIdempotencyKey(
-  value: string,
-  { workspaceId, keyId }: Call['caller'],
-  body: Uint8Array,
-): string {
+function toSharedIdempotencyKey(value: string, { workspaceId, keyId }: Call['caller'], body: string): string {
   const hash = new Bun.CryptoHasher('sha256').update(JSON.stringify([workspaceId, keyId, value]));
   return `atrium-${hash.update(body).digest('base64url')}`;
 }

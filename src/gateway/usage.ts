@@ -1,9 +1,9 @@
 // Tokens as the upstream reports them, else estimated; and their cost.
 
-import { isObject, type JsonObject, parseJson } from '../core/json.ts';
+import { isObject, type Json, type JsonObject, parseJson } from '../core/json.ts';
 import { parseEvents, splitEvents } from './events.ts';
-import { CHECKED_BYTES_MAX, TAIL_BYTES } from './limits.ts';
-import { NO_LIMITS, scanObject } from './scan.ts';
+import { CHECKED_BYTES_MAX, HEAD_BYTES, TAIL_BYTES } from './limits.ts';
+import type { GatewayRequest } from './request.ts';
 
 export type Usage = {
   promptTokens: number;
@@ -23,91 +23,104 @@ export const estimateTokens = (bytes: number): number => Math.ceil(bytes / BYTES
 
 /** The estimate for a picture or a sound in a request: about the providers' count for one of medium size. */
 export const MEDIUM_TOKENS = 1000;
-/** Beyond this number, possible pictures count as text: checking each would cost more than the request. */
-const MEDIA_MAX = 1000;
-const MEDIA = ['"data:', '"data":"'].map((text) => Buffer.from(text));
+/** Shorter strings cannot be distinguished from words. */
+const BASE64_LENGTH_MIN = 256;
+const BASE64 = /^[A-Za-z0-9+/_=-]*$/;
+/** Members whose `data:` URLs are pictures and files. */
+const URL_NAMES: ReadonlySet<string> = new Set(['url', 'image_url', 'file_data']);
 
 /** Estimated tokens of a request: its text by its length, pictures and sounds by their number. */
-export function estimatePrompt(request: Uint8Array): number {
-  let text = request.length;
-  let media = 0;
-  for (const begin of MEDIA) {
-    let at = indexOf(request, begin, 0);
-    for (let looks = 0; at !== -1 && looks < MEDIA_MAX; looks++) {
-      const start = at + begin.length;
-      const end = request.indexOf(QUOTE, start);
-      const until = end === -1 ? request.length : end;
-      if (begin === MEDIA[0] ? isPicture(request, at, until) : isBase64(request.subarray(start, until))) {
-        text -= until - start;
-        media += 1;
-      }
-      at = indexOf(request, begin, until);
-    }
-  }
+export function estimatePrompt({ body, sizeBytes }: GatewayRequest): number {
+  let [text, media] = [sizeBytes, 0];
+  const look = (value: Json | undefined, name: string): void => {
+    if (typeof value === 'string') {
+      if (!isMedia(value, name)) return;
+      text -= value.length;
+      media += 1;
+    } else if (Array.isArray(value)) for (const each of value) look(each, name);
+    else if (isObject(value)) for (const each in value) look(value[each], each);
+  };
+  look(body, '');
   return estimateTokens(text) + media * MEDIUM_TOKENS;
 }
 
-const QUOTE = 0x22;
-/** Shorter ones cannot be distinguished from words. */
-const BASE64_BYTES_MIN = 256;
-
-/** Whether a string is a `data:` URL of base64 to its end, and the value of a member that pictures and files have. */
-function isPicture(request: Uint8Array, start: number, end: number): boolean {
-  const name = latin1.decode(request.subarray(Math.max(0, start - 32), start));
-  if (end - start < BASE64_BYTES_MIN || !/"(?:url|image_url|file_data)"\s*:\s*$/.test(name)) return false;
-  const head = latin1.decode(request.subarray(start + 1, start + 256));
-  const found = /^data:[^,"\\\s]*;base64,/i.exec(head)?.[0];
-  return found !== undefined && isBase64(request.subarray(start + 1 + found.length, end), 0);
+/** Whether the string is base64, or in some members a `data:` URL of base64. */
+function isMedia(value: string, name: string): boolean {
+  if (value.length < BASE64_LENGTH_MIN) return false;
+  if (name === 'data') return BASE64.test(value);
+  if (!URL_NAMES.has(name)) return false;
+  const head = /^data:[^,\s]*;base64,/i.exec(value.slice(0, BASE64_LENGTH_MIN))?.[0];
+  return head !== undefined && BASE64.test(value.slice(head.length));
 }
 
-const isBase64 = (text: Uint8Array, bytesMin = BASE64_BYTES_MIN): boolean =>
-  text.length >= bytesMin && /^[A-Za-z0-9+/_=-]*$/.test(latin1.decode(text));
+/** Strings in `choices` that a server writes, not its model. */
+const LABELS: ReadonlySet<string> = new Set(
+  'role id type object format finish_reason native_finish_reason stop_reason signature'.split(' '),
+);
+/** Members that repeat a text which stands elsewhere. */
+const REPETITIONS: ReadonlySet<string> = new Set(['logprobs', 'reasoning_details']);
 
-const indexOf = (bytes: Uint8Array, needle: Uint8Array, from: number): number =>
-  Buffer.prototype.indexOf.call(bytes, needle, from);
+/** UTF-8 bytes of all texts that a model wrote in the `choices` of an answer: answers, refusals, thoughts and arguments of tools. */
+export function countTextBytes(value: unknown, name = ''): number {
+  if (typeof value === 'string') {
+    if (LABELS.has(name)) return 0;
+    const isPicture = value.length > BASE64_LENGTH_MIN && value.startsWith('data:');
+    return isPicture ? MEDIUM_TOKENS * BYTES_OF_A_TOKEN : Buffer.byteLength(value);
+  }
+  if (typeof value !== 'object' || value === null || REPETITIONS.has(name)) return 0;
+  let count = 0;
+  if (Array.isArray(value)) for (const each of value) count += countTextBytes(each, name);
+  else for (const each in value) count += countTextBytes((value as JsonObject)[each], each);
+  return count;
+}
+
+/** Estimated tokens of a whole answer that tells no usage. */
+export function estimateCompletion(answer: Uint8Array): number {
+  try {
+    const { choices } = JSON.parse(utf8.decode(answer)) as JsonObject;
+    return estimateTokens(countTextBytes(choices));
+  } catch {
+    return estimateTokens(answer.length);
+  }
+}
 
 const utf8 = new TextDecoder();
 const latin1 = new TextDecoder('latin1');
 
 /**
- * Whether an answer is a JSON object, and the usage in it. Small answers are parsed completely; of larger ones only
- * both ends, where servers write the usage, are read.
+ * The usage in a whole answer, and the answer itself, whose numbers may have lost digits. Throws where it is no JSON object.
+ * A large answer is not parsed where both ends, at which servers write lists, errors and usage, show an ordinary one.
  */
-export function checkAnswer(answer: Uint8Array): {
-  valid: boolean;
-  usage: Usage | undefined;
-  /** Of a small one; digits may be lost. */
-  value?: JsonObject;
-} {
-  if (answer.length <= CHECKED_BYTES_MAX) {
-    try {
-      const value: unknown = JSON.parse(utf8.decode(answer));
-      return isObject(value)
-        ? { valid: true, usage: fromUsage(value['usage']), value }
-        : { valid: false, usage: undefined };
-    } catch {
-      return { valid: false, usage: undefined };
-    }
+export function checkAnswer(answer: Uint8Array): { usage: Usage | undefined; value?: JsonObject } {
+  if (answer.length > CHECKED_BYTES_MAX) {
+    const head = latin1.decode(answer.subarray(0, HEAD_BYTES)).trimStart();
+    const tail = latin1.decode(answer.subarray(-TAIL_BYTES)).trimEnd();
+    if (!head.startsWith('{') || !tail.endsWith('}')) throw new Error('the answer is no JSON object');
+    const usage = usageIn(tail);
+    const isOrdinary =
+      /"(?:choices|data)"\s*:\s*\[/.test(head) && !head.includes('"error"') && !tail.includes('"error"');
+    if (
+      isOrdinary &&
+      (usage !== undefined ||
+        !Buffer.from(answer.buffer, answer.byteOffset, answer.length).includes('"usage"'))
+    )
+      return { usage };
   }
-  const tail = latin1.decode(answer.subarray(-TAIL_BYTES));
-  const valid = latin1.decode(answer.subarray(0, 64)).trimStart()[0] === '{' && tail.trimEnd().endsWith('}');
+  const value: unknown = JSON.parse(utf8.decode(answer));
+  if (!isObject(value)) throw new Error('the answer is no JSON object');
+  return { usage: fromUsage(value['usage']), value };
+}
+
+/** The usage in the last bytes of an answer. */
+function usageIn(tail: string): Usage | undefined {
   const found = tail.lastIndexOf('"usage"');
   const start = found === -1 ? -1 : tail.indexOf('{', found);
-  const usage = start === -1 ? undefined : toUsage(firstObject(tail.slice(start)));
-  return { valid, usage: usage ?? (valid ? findUsage(answer) : undefined) };
+  try {
+    return start === -1 ? undefined : fromUsage(parseJson(firstObject(tail.slice(start))));
+  } catch {
+    return undefined;
+  }
 }
-
-/** The usage of a large answer that does not end with it. Lists of many numbers (vectors) are not searched. */
-function findUsage(answer: Uint8Array): Usage | undefined {
-  const members = scanObject(answer, { ...NO_LIMITS, valuesMax: SCANNED_VALUES_MAX });
-  if (typeof members === 'string') return undefined;
-  const index = members.names.lastIndexOf('usage');
-  return index === -1
-    ? undefined
-    : toUsage(utf8.decode(answer.subarray(members.starts[index], members.ends[index])));
-}
-
-const SCANNED_VALUES_MAX = 65_536;
 
 function firstObject(text: string): string {
   let depth = 0;
@@ -116,14 +129,6 @@ function firstObject(text: string): string {
     else if (text[at] === '}' && --depth === 0) return text.slice(0, at + 1);
   }
   return '';
-}
-
-function toUsage(text: string): Usage | undefined {
-  try {
-    return fromUsage(parseJson(text));
-  } catch {
-    return undefined;
-  }
 }
 
 /** OpenAI's usage object. Some servers name the sides input and output. */
@@ -172,9 +177,9 @@ export function readUsageBlock(
 function usageOfEvent(raw: string): { usage: Usage | undefined; alone: boolean } | undefined {
   const data = parseEvents(raw)[0]?.data;
   if (data === undefined || !data.includes('_tokens"')) return undefined;
-  // The last event of a streamed picture holds the picture.
-  if (data.length > CHECKED_BYTES_MAX) return { usage: checkAnswer(Buffer.from(data)).usage, alone: false };
   try {
+    // The last event of a streamed picture holds the picture.
+    if (data.length > CHECKED_BYTES_MAX) return { usage: checkAnswer(Buffer.from(data)).usage, alone: false };
     const event = parseJson(data);
     if (!isObject(event)) return undefined;
     const { usage, choices, x_groq: groq } = event;

@@ -1,9 +1,10 @@
-// What an upstream is sent: the caller's bytes, with its own name of the model, and nothing else that was not needed.
+// What an upstream is sent: the caller's members, with its own name of the model, and no other change that was not needed.
 
 import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
 import { parseModelsFile } from '../../src/gateway/catalogue/file.ts';
 import { answerLocally } from '../../src/gateway/local/index.ts';
-import { readRequest, requestOf } from '../../src/gateway/request.ts';
+import { GatewayRequest, readRequest } from '../../src/gateway/request.ts';
 import { createTargets } from '../../src/gateway/targets.ts';
 import { bodyFor } from '../../src/gateway/upstream-request.ts';
 
@@ -30,21 +31,33 @@ async function sent(
 ): Promise<string> {
   const target = models.find(({ id }) => id === model)?.targets[0]?.target;
   if (target === undefined) throw new Error(`no model ${model}`);
-  const request = readRequest(Buffer.from(body));
-  return Buffer.from(await bodyFor(target, { request, endpoint, includeUsage })).toString();
+  const request = await readRequest(Buffer.from(body));
+  return bodyFor(target, { request, endpoint, includeUsage });
 }
 
 test('the name of the model is the upstream’s', async () => {
-  expect(await sent('{"model":"told","seed":9007199254740993 }')).toBe(
-    '{"model":"theirs","seed":9007199254740993 }',
+  expect(await sent('{ "model" :"told"}')).toBe('{"model":"theirs"}');
+  expect(await sent('{"x":{"model":"told"},"model":"told","models":["told"]}')).toBe(
+    '{"x":{"model":"told"},"model":"theirs","models":["told"]}',
   );
 });
 
-test('a body that need not change is the same bytes', async () => {
-  const request = readRequest(Buffer.from('{"model":"same"}'));
-  const target = models.find(({ id }) => id === 'same')?.targets[0]?.target;
-  if (target !== undefined)
-    expect(bodyFor(target, { request, endpoint: 'chat', includeUsage: false })).toBe(request.bytes);
+test('other members are the same values, whatever they are', async () => {
+  const rest =
+    '"seed":9007199254740993,"n":123456789012345678901234567890,"x":[1e400,-1E-400,0.1000000000000000055511151231257827],"é":"\\u0000😀\\ud800","__proto__":{"a":null}';
+  expect(await sent(`{"model":"told",${rest}}`)).toBe(`{"model":"theirs",${rest}}`);
+  await fc.assert(
+    fc.asyncProperty(fc.dictionary(fc.string(), fc.jsonValue()), async (members) => {
+      const body = JSON.stringify({ ...members, model: 'told' });
+      expect(await sent(body)).toBe(JSON.stringify({ ...members, model: 'theirs' }));
+    }),
+  );
+});
+
+test('of two members of one name the last one is sent', async () => {
+  expect(await sent(String.raw`{"model":"same","mod\u0065l":"told","a":1,"a":2}`)).toBe(
+    '{"model":"theirs","a":2}',
+  );
 });
 
 const CASES: [name: string, body: string, options: Parameters<typeof sent>[1], expected: string][] = [
@@ -52,7 +65,7 @@ const CASES: [name: string, body: string, options: Parameters<typeof sent>[1], e
     'a stream is asked to tell its usage',
     '{"model":"told","stream":true}',
     {},
-    '{"stream_options":{"include_usage":true},"model":"theirs","stream":true}',
+    '{"model":"theirs","stream":true,"stream_options":{"include_usage":true}}',
   ],
   [
     'beside the options that were given',
@@ -91,30 +104,53 @@ for (const [name, body, options, expected] of CASES)
     expect(await sent(body, options)).toBe(expected);
   });
 
+describe('a body', () => {
+  const read = (body: string): Promise<GatewayRequest> => readRequest(Buffer.from(body));
+
+  test('is asked by its model and whether it streams', async () => {
+    const { model, stream } = await read(String.raw`{"mod\u0065l":"\u0061","stream":true}`);
+    expect([model, stream]).toEqual(['a', true]);
+    const none = await read('{"stream":null}');
+    expect([none.model, none.stream]).toEqual([undefined, false]);
+  });
+
+  const refused: [body: string, sentence: RegExp][] = [
+    ['', /not valid JSON/],
+    ['{', /not valid JSON/],
+    ['[]', /must be a JSON object/],
+    ['null', /must be a JSON object/],
+    ['"model"', /must be a JSON object/],
+    ['\ufeff{"model":"a"}', /not valid JSON/],
+    ['{"model":"a",}', /not valid JSON/],
+    ['{"model":1}', /'model' must be a string/],
+    ['{"model":null}', /'model' must be a string/],
+    ['{"model":"\\x"}', /not valid JSON/],
+    ['{"model":"a","stream":"yes"}', /'stream' must be a boolean/],
+    ['{"model":"a","stream":1}', /'stream' must be a boolean/],
+    [`{"a":${'['.repeat(600)}${']'.repeat(600)}}`, /nested too deeply/],
+    [`{"a":${'['.repeat(1_000_000)}`, /nested too deeply/],
+    [`{"a":[${'1,'.repeat(600_000)}1]}`, /more than 524288 values/],
+    [`{${Array.from({ length: 1001 }, (_, at) => `"a${at}":1`)}}`, /more than 1000 members/],
+    [`{"model":"${'\\"'.repeat(1_100_000)}"}`, /'model' is too large/],
+  ];
+  for (const [body, sentence] of refused)
+    test(`is refused: ${body.slice(0, 40)}`, async () => {
+      await expect(read(body)).rejects.toThrow(sentence);
+    });
+
+  test('is refused where it is no UTF-8', async () => {
+    await expect(readRequest(Buffer.from('{"x":"\xff"}', 'latin1'))).rejects.toThrow(/not valid JSON/);
+  });
+});
+
 describe('a request that another area makes as an object', () => {
   const messages = [{ role: 'user', content: 'one two' }];
-
-  test('is written once it is sent, with the upstream’s name of the model', async () => {
-    const target = models.find(({ id }) => id === 'told')?.targets[0]?.target;
-    if (target === undefined) throw new Error('no model told');
-    const request = requestOf({ model: 'told', messages, stream: true });
-    const body = await bodyFor(target, { request, endpoint: 'chat', includeUsage: false });
-    expect(JSON.parse(Buffer.from(body).toString())).toEqual({
-      model: 'theirs',
-      messages,
-      stream: true,
-      stream_options: { include_usage: true },
-    });
-    expect(Buffer.from(request.bytes).toString()).toBe(
-      JSON.stringify({ model: 'told', messages, stream: true }),
-    );
-  });
 
   test('is never written for a built-in model', async () => {
     const toJSON = (): never => {
       throw new Error('it was written');
     };
-    const request = requestOf({ messages, toJSON } as never);
+    const request = new GatewayRequest({ messages, toJSON } as never);
     const call = {
       endpoint: 'chat' as const,
       modelId: 'local-echo',

@@ -1,7 +1,6 @@
 // Answers that are kept: of requests whose answer is determined, asked once, never across workspaces.
 
 import { describe, expect, test } from 'bun:test';
-import fc from 'fast-check';
 import { until } from '../../src/core/wait.ts';
 import { createAnswerCache } from '../../src/gateway/cache.ts';
 import { type EventStream, toReadable } from '../../src/gateway/events.ts';
@@ -63,14 +62,20 @@ function setting() {
     advance: (ms: number) => {
       nowMs += ms;
     },
-    serve: ({ body = BODY, workspaceId = 'w', endpoint = 'chat', model = MODEL, ...rest }: Asked = {}) =>
+    serve: async ({
+      body = BODY,
+      workspaceId = 'w',
+      endpoint = 'chat',
+      model = MODEL,
+      ...rest
+    }: Asked = {}) =>
       cache.serve({
         call: {
           endpoint,
           headers: {},
           atMostOnce: false,
           continues: false,
-          request: readRequest(typeof body === 'string' ? Buffer.from(body) : body),
+          request: await readRequest(Buffer.from(body)),
           caller: { workspaceId, email: '', keyId: '', limits: {} },
           signal: rest.signal ?? new AbortController().signal,
         },
@@ -86,8 +91,6 @@ function setting() {
       }),
   };
 }
-
-const written = (value: unknown): [text: string, repeats: boolean] => [JSON.stringify(value), false];
 
 const textOf = async (served: Served): Promise<string> =>
   served.kind === 'whole'
@@ -144,10 +147,6 @@ describe('another request is one', () => {
       {},
       { body: '{"model":"m","temperature":0,"messages":[],"__proto__":{"a":1}}' },
     ],
-    'with other bytes that are no UTF-8': [
-      { body: Buffer.from('{"model":"m","temperature":0,"x":"\xff"}', 'latin1') },
-      { body: Buffer.from('{"model":"m","temperature":0,"x":"\xfe"}', 'latin1') },
-    ],
   };
   for (const [name, [one, other]] of Object.entries(others))
     test(name, async () => {
@@ -171,37 +170,18 @@ test('one name in several objects, colons within texts, and escapes are no repea
   expect(hits()).toBe(1);
 });
 
-test('whatever is said once is kept, and nothing that says a name twice', async () => {
-  const name = fc.oneof(
-    fc.constantFrom('a', 'b', '__proto__', 'é', '"', '\\', ':'),
-    fc.string({ maxLength: 3 }),
-  );
-  const { value } = fc.letrec<{ value: [text: string, repeats: boolean] }>((tie) => ({
-    value: fc.oneof(
-      { maxDepth: 4 },
-      fc.oneof(fc.string(), fc.integer(), fc.boolean(), fc.constant(null)).map((each) => written(each)),
-      fc
-        .array(tie('value'), { maxLength: 4 })
-        .map((all): [string, boolean] => [
-          `[${all.map(([text]) => text)}]`,
-          all.some(([, repeats]) => repeats),
-        ]),
-      fc
-        .array(fc.tuple(name, tie('value')), { maxLength: 4 })
-        .map((all): [string, boolean] => [
-          `{${all.map(([key, [text]]) => `${JSON.stringify(key)}:${text}`)}}`,
-          new Set(all.map(([key]) => key)).size < all.length || all.some(([, [, repeats]]) => repeats),
-        ]),
-    ),
-  }));
-  await fc.assert(
-    fc.asyncProperty(value, async ([text, repeats]) => {
-      const { serve } = setting();
-      const body = `{"model":"m","temperature":0,"messages":${text}}`;
-      expect((await serve({ body })).headers['atrium-cache']).toBe(repeats ? undefined : 'miss');
-    }),
-    { numRuns: 500 },
-  );
+test('of two members of one name the last one is asked, and kept', async () => {
+  const { serve, asked } = setting();
+  await serve({ body: '{"model":"m","temperature":0,"messages":[1]}' });
+  await serve({ body: '{"model":"m","temperature":0,"messages":[1],"messages":[2]}' });
+  expect(asked()).toBe(2);
+  for (const twice of [
+    '{"model":"m","temperature":0,"messages":[2]}',
+    '{"model":"m","temperature":1,"temperature":0,"messages":[2]}',
+    String.raw`{"model":"m","temperature":0,"messages":[1],"mess\u0061ges":[2]}`,
+  ])
+    expect((await serve({ body: twice })).headers['atrium-cache']).toBe('hit');
+  expect(asked()).toBe(2);
 });
 
 describe('is asked each time', () => {
@@ -210,14 +190,6 @@ describe('is asked each time', () => {
     'what has another one': '{"model":"m","temperature":0.1,"messages":[]}',
     'what has a text for it': '{"model":"m","temperature":"0","messages":[]}',
     'what wants several answers': '{"model":"m","temperature":0,"n":2,"messages":[]}',
-    // An upstream may take the first of two where the gateway takes the last.
-    'what says its temperature twice': '{"model":"m","temperature":1,"temperature":0,"messages":[]}',
-    'what says its messages twice': '{"model":"m","temperature":0,"messages":[1],"messages":[]}',
-    'what says a member twice with an escape': String.raw`{"model":"m","temperature":0,"seed":1,"se\u0065d":1}`,
-    'what says a member of a message twice':
-      '{"model":"m","temperature":0,"messages":[{"role":"user","content":"a","content":"a"}]}',
-    'what says an empty name twice': '{"model":"m","temperature":0,"messages":[{"":1,"":1}]}',
-    'what says __proto__ twice': '{"model":"m","temperature":0,"messages":[{"__proto__":1,"__proto__":1}]}',
   };
   for (const [name, body] of Object.entries(bodies))
     test(name, async () => {

@@ -139,7 +139,7 @@ function setting({
       atMostOnce: false,
       continues: false,
       signal,
-      request: readRequest(Buffer.from(JSON.stringify(body))),
+      request: await readRequest(Buffer.from(JSON.stringify(body))),
       caller: { workspaceId: 'w', email: '', keyId: 'k', limits: LIMITS },
     });
   };

@@ -6,7 +6,7 @@ import { AttemptFailure, toRefusal } from '../../src/gateway/answer.ts';
 import type { UpstreamSpec } from '../../src/gateway/catalogue/model.ts';
 import { createExecute, type ExecuteDeps } from '../../src/gateway/execute.ts';
 import { CIRCUIT } from '../../src/gateway/limits.ts';
-import { requestOf } from '../../src/gateway/request.ts';
+import { GatewayRequest } from '../../src/gateway/request.ts';
 import type { Model, Target } from '../../src/gateway/targets.ts';
 
 const MINUTE_MS = 60_000;
@@ -66,7 +66,7 @@ async function restMsAfter(headers: Record<string, string>): Promise<number> {
     attempts: new Map(),
     logFailedAttempt: () => undefined,
   } as unknown as ExecuteDeps);
-  const request = requestOf({ input: 'a text' });
+  const request = new GatewayRequest({ input: 'a text' });
   const call = { endpoint: 'embeddings', request, signal: new AbortController().signal } as never;
   const before = performance.now();
   const answer = await execute(call, { model, last: undefined });

@@ -1,6 +1,7 @@
 // Tokens are read where an upstream tells them, and never out of what a model said.
 
 import { describe, expect, test } from 'bun:test';
+import { GatewayRequest } from '../../src/gateway/request.ts';
 import { checkAnswer, estimatePrompt, estimateTokens, fromUsage } from '../../src/gateway/usage.ts';
 import { leastProcessorMs } from '../support/processor-time.ts';
 
@@ -32,10 +33,13 @@ describe('a large answer', () => {
     expect(usageOf(`{"choices":[{"message":{"content":${said}}}]}`)).toBeUndefined();
   });
 
-  test('is valid when both its ends are', () => {
-    expect(checkAnswer(Buffer.from(`\n {"x":"${'a'.repeat(LARGE)}"} \n`)).valid).toBe(true);
-    expect(checkAnswer(Buffer.from(`["${'a'.repeat(LARGE)}"]`)).valid).toBe(false);
-    expect(checkAnswer(Buffer.from(`{"x":"${'a'.repeat(LARGE)}`)).valid).toBe(false);
+  test('is one when both its ends are, and otherwise parsed', () => {
+    const check = (answer: string) => checkAnswer(Buffer.from(answer));
+    expect(check(`\n {"data":[{"x":"${'a'.repeat(LARGE)}"}],${USAGE}} \n`)).toEqual({ usage: TOLD } as never);
+    expect(() => check(`["${'a'.repeat(LARGE)}"]`)).toThrow();
+    expect(() => check(`{"data":[{"x":"${'a'.repeat(LARGE)}`)).toThrow();
+    expect(check(`{${USAGE},"data":[{"x":"${'a'.repeat(LARGE)}"}]}`).usage).toEqual(TOLD as never);
+    expect(check(`{"error":{"message":"${'a'.repeat(LARGE)}"}}`).value).toContainKey('error');
   });
 });
 
@@ -63,7 +67,7 @@ test('an estimate is never less than nothing, and counts every four bytes begun'
 
 describe('what a request is estimated to ask', () => {
   const asking = (parts: unknown): number =>
-    estimatePrompt(Buffer.from(JSON.stringify({ model: 'm', messages: [{ role: 'user', content: parts }] })));
+    estimatePrompt(new GatewayRequest({ model: 'm', messages: [{ role: 'user', content: parts as never }] }));
   const picture = `data:image/png;base64,${'A'.repeat(4_000_000)}`;
 
   test('goes by its text', () => {

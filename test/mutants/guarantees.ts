@@ -274,7 +274,7 @@ export const guarantees: readonly Guarantee[] = [
   {
     says: 'The called model is that of the outer member `model`, whatever other members of that name the body contains',
     tests: ['test/acceptance/gateway/right-model.test.ts'],
-    mistakes: ['of two members named model the last one counts'],
+    mistakes: ["an upstream is sent the caller's name of the model"],
   },
   {
     says: 'Limits of keys hold for any number of concurrent requests, including streams and conversations: one request may overdraw, and across processes the requests of a quarter of a second (twice that if the database is slow)',

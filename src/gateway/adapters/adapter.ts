@@ -6,6 +6,9 @@ import type { Usage } from '../usage.ts';
 
 export type Endpoint = 'chat' | 'completions' | 'embeddings' | 'images';
 
+/** Whether the answers are texts, whose tokens count. */
+export const isText = (endpoint: Endpoint): boolean => endpoint === 'chat' || endpoint === 'completions';
+
 export type AdapterRequest = {
   endpoint: Endpoint;
   /** Without a slash at its end. */

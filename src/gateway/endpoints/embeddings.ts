@@ -8,13 +8,13 @@ import { type Allowances, NOTHING_USED, type Reservation } from '../allowances.t
 import { nonsense } from '../answer.ts';
 import { findModel } from '../catalogue/current.ts';
 import { estimateUse } from '../estimate.ts';
-import { EMBEDDING_INPUTS_MAX, EMBEDDING_PARTS_AT_ONCE, SMALL_MEMBER_BYTES_MAX } from '../limits.ts';
+import { EMBEDDING_INPUTS_MAX, EMBEDDING_OPTIONS_LENGTH_MAX, EMBEDDING_PARTS_AT_ONCE } from '../limits.ts';
 import type { ModelCall, Served } from '../model-call.ts';
-import { countTexts, measureWithout, parseMember, parseWhole, withMember } from '../request.ts';
+import { countTexts, parseAnswer } from '../request.ts';
 import type { Serve } from '../serve.ts';
 import { type Catalogue, TARGET_HEADER } from '../targets.ts';
 
-/** As `serve`. Throws 400 for two members `input`, and for too many texts. A part that fails fails the whole. */
+/** As `serve`. Throws 400 for too many texts. A part that fails fails the whole. */
 export function createServeEmbeddings({
   serve,
   allowances,
@@ -25,7 +25,6 @@ export function createServeEmbeddings({
   catalogue: () => Catalogue | Promise<Catalogue>;
 }): Serve {
   return async (call) => {
-    const otherBytes = measureWithout(call.request, 'input');
     const count = countTexts(call.request, 'input');
     if (count > EMBEDDING_INPUTS_MAX) {
       const details = { param: 'input', code: 'invalid_value' };
@@ -39,15 +38,15 @@ export function createServeEmbeddings({
       ),
     );
     if (count <= most) return serve(call);
-    // Of the request no more is parsed: its other members go on as they were written, with each part.
-    if (otherBytes > SMALL_MEMBER_BYTES_MAX)
+    const { input, ...options } = call.request.body;
+    // They go with each part.
+    if (JSON.stringify(options).length > EMBEDDING_OPTIONS_LENGTH_MAX)
       throw new OpenAiRefusal('malformed', "The members besides 'input' are too large");
-    const input = (await parseMember(call.request, 'input')) as Json[];
     const models = findModel(present, call).candidates;
     const reservation = await allowances.reserve(call.caller, (recentCompletionTokens) =>
       estimateUse(call, { models, recentCompletionTokens }),
     );
-    return serveParts(serve, call, { input, most, reservation });
+    return serveParts(serve, call, { input: input as Json[], most, reservation });
   };
 }
 
@@ -79,7 +78,7 @@ async function serveParts(
   const servePart = async (start: number): Promise<Part> => {
     signal.throwIfAborted();
     const texts = input.slice(start, start + most);
-    const request = withMember(call.request, 'input', texts);
+    const request = call.request.with('input', texts);
     const part = { ...call, request, signal, continues: call.continues || start > 0 };
     const served = await serve({ ...part, reservation: addingTo(used, reservation) });
     if (served.kind === 'stream') {
@@ -124,7 +123,7 @@ async function readPart(
   const rows: JsonObject[] = [];
   let answer: JsonObject = {};
   try {
-    answer = await parseWhole({ bytes });
+    answer = await parseAnswer(bytes);
     for (const [position, row] of (answer['data'] as JsonObject[]).entries()) {
       const index = Number(row['index'] ?? position);
       rows[index] = { ...row, index: start + index };

@@ -29,9 +29,9 @@ export type Forward = (endpoint: Endpoint, input: GatewayInput) => Promise<Respo
 export const createForward =
   (deps: { serve: Serve; embeddings: Serve; onInterrupt: OnInterrupt }): Forward =>
   (endpoint, input) =>
-    respond(input, deps.onInterrupt, (signal) => {
+    respond(input, deps.onInterrupt, async (signal) => {
       const serve = endpoint === 'embeddings' ? deps.embeddings : deps.serve;
-      return serve(toModelCall(input, { endpoint, request: readRequest(input.bytes), signal }));
+      return serve(toModelCall(input, { endpoint, request: await readRequest(input.bytes), signal }));
     });
 
 export function toModelCall(

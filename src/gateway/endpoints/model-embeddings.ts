@@ -11,7 +11,7 @@ import { isRawNumber, type JsonObject } from '../../core/json.ts';
 import type { Principal, RemainingLimits } from '../../core/principal.ts';
 import type { Limited } from '../allowances.ts';
 import type { Served } from '../model-call.ts';
-import { parseWhole, requestOf } from '../request.ts';
+import { GatewayRequest, parseAnswer } from '../request.ts';
 import type { Serve } from '../serve.ts';
 import { refusalOf } from '../stream-chat.ts';
 import { type Catalogue, type Model, TARGET_HEADER } from '../targets.ts';
@@ -54,7 +54,7 @@ export function createModelEmbeddings(deps: {
       if (model === undefined) throw new ServiceError('not-found', `The model ${name} is not configured`);
       const served = await deps.embeddings({
         endpoint: 'embeddings',
-        request: requestOf({ model: model.id, input: [...texts], encoding_format: 'float' }),
+        request: new GatewayRequest({ model: model.id, input: [...texts], encoding_format: 'float' }),
         caller: { workspaceId, ...(await callerOf(payer)) },
         signal,
       });
@@ -90,7 +90,7 @@ const failureOf = (served: Extract<Served, { kind: 'whole' }>): ServiceError => 
 async function readVectors(bytes: Uint8Array, count: number): Promise<ArrayLike<number>[]> {
   const vectors: Float32Array[] = [];
   try {
-    const { data } = await parseWhole({ bytes });
+    const { data } = await parseAnswer(bytes);
     for (const [position, row] of (data as JsonObject[]).entries()) {
       const { index = position, embedding } = row;
       vectors[Number(index)] = toVector(embedding);

@@ -7,10 +7,9 @@ import type { OnInterrupt } from '../../core/interruption.ts';
 import { type JsonObject, parseJson } from '../../core/json.ts';
 import { OpenAiRefusal } from '../../http/openai-error.ts';
 import { createValidator, toJsonBody } from '../../http/validation.ts';
-import { REQUEST_LIMITS } from '../limits.ts';
+import { BODY_LIMITS } from '../limits.ts';
 import type { Served } from '../model-call.ts';
-import { type GatewayRequest, requestOf, splice } from '../request.ts';
-import { scanObject } from '../scan.ts';
+import { toRequest } from '../request.ts';
 import { embeddingIn } from '../schema.ts';
 import type { Serve } from '../serve.ts';
 import { type Catalogue, idsOf } from '../targets.ts';
@@ -24,7 +23,7 @@ export function createWorkspaceEmbeddings(deps: {
   const validate = createValidator(embeddingIn(Type.Unknown()));
   /** Throws ValidationFailure. */
   const readBody = async (request: Request, bytes: Uint8Array): Promise<JsonObject & { model: string }> => {
-    const sent = await toJsonBody(request, bytes, { valuesMax: REQUEST_LIMITS.valuesMax, storable: false });
+    const sent = await toJsonBody(request, bytes, { valuesMax: BODY_LIMITS.valuesMax, storable: false });
     const { value, entries } = validate(withList(sent), ['body']);
     const catalogue = await deps.catalogue();
     const model = (sent as { model?: unknown } | null)?.model;
@@ -39,7 +38,7 @@ export function createWorkspaceEmbeddings(deps: {
     respond(input, deps.onInterrupt, async (signal) => {
       const body = await readBody(input.request, input.bytes);
       try {
-        const request = checked(requestOf(body));
+        const request = toRequest(body);
         const call = toModelCall(input, { endpoint: 'embeddings', request, signal });
         const served = await deps.embeddings(call);
         refuseMistake(served, body, await deps.catalogue());
@@ -49,12 +48,6 @@ export function createWorkspaceEmbeddings(deps: {
         throw toFailure({ message: error.message, param: error.details.param }, body);
       }
     });
-}
-
-/** Callers may add members of their own: the bounds of every model call are checked before it costs anything. */
-function checked(request: GatewayRequest): GatewayRequest {
-  void request.members;
-  return request;
 }
 
 /** Throws ValidationFailure where the upstream has found a mistake of the caller. */
@@ -84,9 +77,15 @@ function toFailure(
 /** The interface requires a model of its enumeration in the answer, whatever name the upstream uses. */
 function named(served: Served, model: string): Served {
   if (served.kind !== 'whole' || served.status !== 200 || served.model === model) return served;
-  const members = scanObject(served.bytes);
-  if (typeof members === 'string') return served;
-  return { ...served, bytes: splice({ bytes: served.bytes, members }, [{ name: 'model', value: model }]) };
+  // A list of vectors is large: only the name in its text is replaced. The answer was checked to be an object.
+  const text = Buffer.from(served.bytes).toString('latin1');
+  const name = Buffer.from(JSON.stringify(model)).toString('latin1');
+  const found = text.match(/"model"\s*:\s*(?:"(?:[^"\\]|\\.)*"|null)/);
+  const renamed =
+    found === null
+      ? text.replace('{', () => `{"model":${name},`)
+      : text.replace(found[0], () => `"model":${name}`);
+  return { ...served, bytes: Buffer.from(renamed, 'latin1') };
 }
 
 /** One text stands for a list of one. */

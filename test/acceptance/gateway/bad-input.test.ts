@@ -145,13 +145,6 @@ describe('stream', () => {
       expect(answer.headers.get('content-type')).toStartWith('application/json');
     }
   });
-
-  test('that is there twice is 400', async () => {
-    expectOpenAiError(
-      await setting.post(CHAT, `{"model":"right","stream":false,"stream":true,${MESSAGES}}`),
-      400,
-    );
-  });
 });
 
 describe('a body of 40 MB', () => {

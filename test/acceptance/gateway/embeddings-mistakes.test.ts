@@ -138,18 +138,6 @@ describe('on the routes of OpenAI’s API it is told in its shape', () => {
     [{ input: 'a', dimensions: 256 }, 'dimensions', /384/],
     [{ input: 'a', encoding_format: 'hex' }, 'encoding_format', /float or base64/],
   ];
-  test('two members of one name, of which an upstream might use the other', async () => {
-    for (const path of ['/v1/embeddings', '/embeddings']) {
-      for (const model of [LOCAL, 'embed']) {
-        const error = expectOpenAiError(
-          await post(path, `{"model":"${model}","input":"a","input":"b"}`),
-          400,
-        );
-        expect(error).toMatchObject({ param: 'input', message: "The body has two members 'input'" });
-      }
-    }
-  });
-
   test('more texts than a request may hold', async () => {
     for (const path of ['/v1/embeddings', '/embeddings']) {
       for (const model of [LOCAL, 'embed', 'narrow']) {

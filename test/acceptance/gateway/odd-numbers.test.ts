@@ -21,7 +21,7 @@ for (const [path, rest] of CALLS)
           const asked = await setting.asked('right');
           for (const body of [
             `{"model":"right","${name}":${value},${rest}}`,
-            `{"model":"right","${name}":${value},${rest},"${name}":1}`,
+            `{"model":"right","${name.toUpperCase()}":${value},${rest},"${name}":1}`,
             `{"model":"right","${name.toUpperCase()}":${value},${rest}}`,
           ]) {
             const error = expectOpenAiError(await setting.post(path, body), 400);

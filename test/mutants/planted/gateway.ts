@@ -250,9 +250,9 @@ export const gateway: readonly Planted[] = [
   },
   {
     mistake: 'a chat request may be nested once more than is said',
-    file: 'src/gateway/scan.ts',
-    text: 'closers.length === budget.nestingMax',
-    replacement: 'closers.length === budget.nestingMax + 1',
+    file: 'src/gateway/limits.ts',
+    text: 'nestingMax: 513',
+    replacement: 'nestingMax: 514',
     test: 'test/acceptance/exact-limits.test.ts',
     name: 'nesting',
   },
@@ -323,10 +323,10 @@ export const gateway: readonly Planted[] = [
     test: 'test/gateway/faults.test.ts',
   },
   {
-    mistake: 'of two members named model the last one counts',
-    file: 'src/gateway/request.ts',
-    text: "      if (seen & 1) throw invalid(\"The body has two members 'model'\", 'model');\n",
-    replacement: '',
+    mistake: "an upstream is sent the caller's name of the model",
+    file: 'src/gateway/upstream-request.ts',
+    text: 'if (!asksForUsage) return JSON.stringify({ ...body, model });',
+    replacement: 'if (!asksForUsage) return JSON.stringify({ ...body });',
     test: 'test/acceptance/gateway/right-model.test.ts',
   },
   {
