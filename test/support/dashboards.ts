@@ -146,6 +146,18 @@ export const DASHBOARDS: readonly Dashboard[] = [
       },
       gauges('Resident memory', 'process_resident_memory_bytes', { by: 'instance', unit: 'bytes' }),
       gauges('Bodies of running requests', 'atrium_request_bodies_bytes', { by: 'instance', unit: 'bytes' }),
+      {
+        title: 'Free space of the data folder',
+        unit: 'percentunit',
+        queries: [
+          {
+            expr: `atrium_data_folder_free_bytes{${JOB}} / atrium_data_folder_disk_bytes{${JOB}}`,
+            legend: '{{instance}}',
+          },
+        ],
+      },
+      gauges('Busy connections to the database', 'atrium_database_connections_busy', { by: 'pool' }),
+      gauges('Statements that wait for a connection', 'atrium_database_waiting', { by: 'pool' }),
       gauges('Jobs that wait', 'atrium_jobs_waiting', { by: 'kind' }),
       gauges('Age of the first job that is due', 'atrium_jobs_lag_seconds', { by: 'kind', unit: 's' }),
       gauges('Jobs given up', 'atrium_jobs_given_up', { by: 'kind' }),
@@ -222,6 +234,8 @@ export const DASHBOARDS: readonly Dashboard[] = [
           },
         ],
       },
+      rates('Tokens by model', 'atrium_model_tokens_total', 'model, type'),
+      rates('Cost by model', 'atrium_model_cost_total', 'model'),
       gauges('Open circuits', 'atrium_model_circuit_open', { by: 'target' }),
       gauges('Calls at upstreams', 'atrium_model_requests_running', { by: 'upstream, state' }),
       rates('Answers from the cache', 'atrium_model_cache_requests_total', 'outcome'),
