@@ -18,12 +18,8 @@ import {
   untilReachable,
 } from './database.ts';
 import { type FirstKey, keepFirstKey } from './first-key.ts';
-import { createAdmission } from './http/admission/admission.ts';
-import { createMemoryGuard } from './http/admission/memory-guard.ts';
-import { admissionMetrics } from './http/admission/metrics.ts';
-import { capacityState } from './http/admission/refusals.ts';
+import { Admission } from './http/admission.ts';
 import type { Routes } from './http/area.ts';
-import { bodyMemory } from './http/body.ts';
 import { createClientFinder } from './http/client.ts';
 import { createCors } from './http/cors.ts';
 import { createHttp } from './http/http.ts';
@@ -76,13 +72,8 @@ export async function startService(
   const objects = createObjectStore({ ...backing.s3, bucket, region, formProfile });
   const interruption = createInterruption();
   let ending = false;
-  const admission = createAdmission({
-    memory: config.memoryMax === undefined ? undefined : createMemoryGuard(config.memoryMax),
-    onInterrupt: interruption.onInterrupt,
-    log,
-  });
-  const { memory } = admission;
-  if (memory !== undefined) bodyMemory.refuseLargeWhile(() => memory.level() !== 'fine');
+  const admission = new Admission(log, config.memoryMax);
+  interruption.onInterrupt(() => admission.end());
   const http = createHttp({
     authenticators: () => areas.authenticators,
     admission,
@@ -97,7 +88,7 @@ export async function startService(
   const areas = await createAreas(config, clients, { http, onInterrupt: interruption.onInterrupt, log });
   const checks = [
     ...areas.checks,
-    { name: 'capacity', essential: true, check: async () => capacityState(admission) },
+    { name: 'capacity', essential: true, check: async () => admission.readiness() },
   ];
   const readiness = createReadinessWatch(checks, log);
   const health = {
@@ -105,7 +96,7 @@ export async function startService(
     checks,
     metrics: [
       ...processMetrics(http.running, version),
-      ...admissionMetrics(admission),
+      ...admission.metrics(),
       ...readiness.metrics,
       ...tracingMetrics,
       ...areas.metrics,

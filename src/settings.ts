@@ -218,7 +218,7 @@ export const SETTINGS = {
     kind: bytes(134_217_728, Number.MAX_SAFE_INTEGER),
     otherwise: 'none',
     meaning:
-      'ceiling of the memory of each process, in bytes: close to it large requests get 503, at it all do',
+      'ceiling of the memory of each process, in bytes: at it requests get 503, so that it is not ended',
   },
   USAGE_SUMS_RETENTION_DAYS: {
     kind: duration('days', 0, 36_500),

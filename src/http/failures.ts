@@ -2,7 +2,7 @@
 
 import { type ErrorKind, ServiceError, ValidationFailure } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
-import { Overloaded } from './admission/admission.ts';
+import { Overloaded } from './admission.ts';
 import { challengeOf } from './credentials.ts';
 import {
   INTERNAL_OPENAI_ERROR,

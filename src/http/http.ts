@@ -4,7 +4,7 @@ import type { AnyElysia } from 'elysia';
 import type { ServiceError } from '../core/errors.ts';
 import type { OnInterrupt } from '../core/interruption.ts';
 import type { AccessLog, Logger } from '../core/logger.ts';
-import type { Admission } from './admission/admission.ts';
+import type { Admission } from './admission.ts';
 import { createClientFinder, type FindClient } from './client.ts';
 import type { Cors } from './cors.ts';
 import type { Authenticators } from './credentials.ts';

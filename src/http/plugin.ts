@@ -5,8 +5,7 @@ import { Elysia, ElysiaCustomStatusResponse } from 'elysia';
 import { type ServiceError, ValidationFailure } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import { unsampledFields } from '../core/tracing.ts';
-import type { Admission } from './admission/admission.ts';
-import type { Work } from './admission/work.ts';
+import type { Admission, Work } from './admission.ts';
 import { explainHosts } from './client.ts';
 import { type Authenticators, authorize, identify } from './credentials.ts';
 import { renderFailure, ShuttingDown } from './failures.ts';
@@ -95,8 +94,10 @@ export function createHttpPlugin({
       })
       .onBeforeHandle({ as: 'global' }, async ({ request }) => {
         const state = stateOf(request);
-        const door = state.takesPermit && state.operation ? admission?.door(state.operation) : undefined;
-        if (door !== undefined) await state.enter(door);
+        if (admission === undefined || !state.takesPermit) return;
+        const work = state.operation?.work ?? 'exempt';
+        if (work === 'exempt') return;
+        state.holdPermit(await admission.enter(work, state.caller?.workspaceId ?? ''));
       })
       .mapResponse({ as: 'global' }, async ({ responseValue, set }) =>
         // Elysia waits for a handler whose text looks as if it returned a promise, and for no other.

@@ -3,7 +3,7 @@
 
 import { type TObject, type TSchema, Type } from '@sinclair/typebox';
 import type { Principal, Scope } from '../core/principal.ts';
-import { type Work, workOf } from './admission/work.ts';
+import type { Work } from './admission.ts';
 import { answerSpecOf, type BodySpec, bodySpecOf, isOurs } from './input.ts';
 import { type RefusalStatus, type Responses, withErrors } from './schemas.ts';
 
@@ -126,7 +126,7 @@ export function toOperation({ method, path, hooks }: ElysiaRoute, openRoutes: re
     events: options.events,
     audits: options.audits,
     keepsAddress: options.keepsAddress,
-    work: workOf({ work: options.work, area, method }),
+    work: options.work ?? (area === 'health' ? 'exempt' : method === 'GET' ? 'read' : 'write'),
     noIdleTimeout: options.noIdleTimeout,
     lastTakesRest: path.endsWith('/*'),
     isHidden: detail.hide === true,

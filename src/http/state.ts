@@ -3,8 +3,6 @@
 import { type Author, type RequestOrigin, toAuthor } from '../core/author.ts';
 import type { Principal } from '../core/principal.ts';
 import type { TraceContext } from '../core/trace-context.ts';
-import type { Door } from './admission/admission.ts';
-import type { Permit } from './admission/fair-semaphore.ts';
 import { keepScheme } from './client.ts';
 import type { Parameters } from './request.ts';
 import type { Operation } from './routes.ts';
@@ -90,9 +88,8 @@ export class RequestState {
   private readonly server: Server | undefined;
   /** The request as the server knows it. */
   private readonly request: Request;
-  private door: Door | undefined;
   /** Undefined before the request is admitted, and after a stream has taken the permit over. */
-  private permit: Permit | undefined;
+  private returnPermit: (() => void) | undefined;
 
   constructor(request: Request, server: Server | undefined, outer?: RequestState) {
     this.request = request;
@@ -124,25 +121,20 @@ export class RequestState {
     this.server?.timeout(this.request, seconds);
   }
 
-  /** Takes a permit, after waiting for it where none is free. Throws and rejects as `Door.enter`. */
-  async enter(door: Door): Promise<void> {
-    this.door = door;
-    this.permit = await door.enter(this.caller ?? { workspaceId: '', keyId: this.address ?? '' });
+  /** The request counts as running until `returnPermit` is called by `leave`, or by what `keepPermit` returns. */
+  holdPermit(returnPermit: () => void): void {
+    this.returnPermit = returnPermit;
   }
 
   leave(): void {
-    if (this.permit !== undefined) this.door?.release(this.permit);
-    this.permit = undefined;
+    this.returnPermit?.();
+    this.returnPermit = undefined;
   }
 
   /** For an answer that goes on as a stream: the request counts as running until the returned function is called. */
   keepPermit(): () => void {
-    let { permit } = this;
-    this.permit = undefined;
-    const release = (): void => {
-      if (permit !== undefined) this.door?.release(permit);
-      permit = undefined;
-    };
+    const release = this.returnPermit ?? (() => undefined);
+    this.returnPermit = undefined;
     // A caller that has disconnected may never read the answer, so that nothing else ends it.
     const { signal } = this.request;
     if (signal.aborted) release();

@@ -36,7 +36,7 @@ export const guarantees: readonly Guarantee[] = [
   },
   {
     says: 'During overload probes, sign-in and revocation pass, and so do workspaces that ask for little; what is refused has 503 and `Retry-After`',
-    tests: ['test/service/overload.test.ts', 'test/http/admission'],
+    tests: ['test/service/overload.test.ts', 'test/http/admission.test.ts'],
     mistakes: ['a workspace may have all permits of a class of work', 'revocation waits for a permit'],
   },
   {
