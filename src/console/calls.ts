@@ -3,7 +3,6 @@
 
 import { Elysia } from 'elysia';
 import { notFound } from '../core/errors.ts';
-import { bodyMemory } from '../http/body.ts';
 import type { Http } from '../http/http.ts';
 import { splitTarget } from '../http/request.ts';
 import { onBehalfOf, stateOf } from '../http/state.ts';
@@ -27,7 +26,6 @@ export const portalCalls = ({ plugin, handle }: Http) =>
         return await handle(call);
       } finally {
         inner.leave();
-        bodyMemory.release(call);
         state.called = inner.operation?.id;
         state.model = inner.model;
       }

@@ -18,6 +18,7 @@ const CROWDED_WAIT_MS_MAX = 500;
 const CROWD = 64;
 /** Requests that arrive after the event loop has begun others for this time wait, too, so that probes are answered in between. */
 const TURN_MS = 10;
+const BEGUN_A_ROUND = 8;
 const SWEEP_EVERY_MS = 100;
 const COLLECT_EVERY_MS = 2000;
 /** Refusals with shorter gaps are one overload. /readyz shows it once it has lasted for as long. */
@@ -110,14 +111,15 @@ export class WorkQueue {
     }
   }
 
-  /** Begins one waiting request in each round of the event loop, as long as one may begin. */
+  /** Begins some waiting requests in each round of the event loop, as long as one may begin. */
   step(): void {
     if (this.isStepping || this.waiting === 0) return;
     this.isStepping = true;
     setImmediate(() => {
       this.isStepping = false;
       this.refuseLate();
-      if (this.beginNext()) this.step();
+      for (let begun = 0; begun < BEGUN_A_ROUND; begun++) if (!this.beginNext()) return;
+      this.step();
     });
   }
 

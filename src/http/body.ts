@@ -1,196 +1,179 @@
 // The body of a request: read whole, up to the limit of its operation, within a time, and counted in the memory of the process.
 
-import { createDeadlines } from '../core/deadlines.ts';
-import { requestTimeout, ServiceError, tooLarge, unavailable } from '../core/errors.ts';
-import { type Link, Ring } from '../core/ring.ts';
+import { promisify } from 'node:util';
+import { gunzip } from 'node:zlib';
+import {
+  codeOf,
+  requestTimeout,
+  ServiceError,
+  tooLarge,
+  unavailable,
+  unsupportedMediaType,
+  valueError,
+} from '../core/errors.ts';
 import {
   BODIES_BYTES_MAX,
   BODY_BYTES_PER_SECOND_MIN,
   BODY_GIVES_WAY_MS,
   BODY_TIMEOUT_MS,
+  INFLATED_BYTES_ALWAYS_TAKEN,
+  INFLATION_RATIO_MAX,
   SMALL_BODY_BYTES,
 } from './limits.ts';
+
+const decompress = promisify(gunzip);
+const SWEEP_EVERY_MS = 100;
+
+/** Whose body it is: the state of a request, which counts the bytes that are held for it. */
+export type BodyHolder = { bodyBytes: number };
+
+/** A body on its way. */
+type Arrival = { readonly holder: BodyHolder; readonly sinceMs: number; dueAtMs: number; abort(): void };
+
+/** Counts the bodies of all requests, so that many of allowed size cannot exhaust the memory, nor a few that arrive slowly. */
+export class BodyMemory {
+  /** The bytes of all requests. */
+  heldBytes = 0;
+  private readonly bytesMax: number;
+  /** The oldest first. */
+  private readonly arriving = new Set<Arrival>();
+  private sweeper: ReturnType<typeof setInterval> | undefined;
+
+  constructor(bytesMax: number) {
+    this.bytesMax = bytesMax;
+  }
+
+  /** A body arrives until `end`. `abort` is called where it takes too long, or a newer one needs its memory. */
+  begin(holder: BodyHolder, abort: () => void): Arrival {
+    const sinceMs = performance.now();
+    const arrival = { holder, sinceMs, dueAtMs: sinceMs + BODY_TIMEOUT_MS, abort };
+    this.arriving.add(arrival);
+    this.sweeper ??= setInterval(() => this.sweep(), SWEEP_EVERY_MS);
+    return arrival;
+  }
+
+  end(arrival: Arrival): void {
+    this.arriving.delete(arrival);
+  }
+
+  isArriving(arrival: Arrival): boolean {
+    return this.arriving.has(arrival);
+  }
+
+  /** Adds the bytes to those of the holder. Throws 503 where the bodies of all requests would be too large. */
+  hold(holder: BodyHolder, bytes: number): void {
+    while (this.heldBytes + bytes > this.bytesMax) this.evictOldest(holder);
+    this.heldBytes += bytes;
+    holder.bodyBytes += bytes;
+  }
+
+  /** Releases the bytes of a request that is answered. */
+  release(holder: BodyHolder): void {
+    this.heldBytes -= holder.bodyBytes;
+    holder.bodyBytes = 0;
+  }
+
+  private evictOldest(asking: BodyHolder): void {
+    const [oldest] = this.arriving;
+    if (
+      oldest === undefined ||
+      oldest.holder === asking ||
+      performance.now() - oldest.sinceMs < BODY_GIVES_WAY_MS
+    )
+      throw unavailable('The server is out of request memory; retry later');
+    this.abort(oldest);
+  }
+
+  private abort(arrival: Arrival): void {
+    this.arriving.delete(arrival);
+    this.release(arrival.holder);
+    arrival.abort();
+  }
+
+  private sweep(): void {
+    const nowMs = performance.now();
+    for (const arrival of this.arriving) if (arrival.dueAtMs <= nowMs) this.abort(arrival);
+    if (this.arriving.size > 0) return;
+    clearInterval(this.sweeper);
+    this.sweeper = undefined;
+  }
+}
+
+/** The body memory of this process. */
+export const bodyMemory = new BodyMemory(BODIES_BYTES_MAX);
+
+const bodyTooLarge = (bytesMax: number) => tooLarge(`The body is larger than ${bytesMax} bytes`);
 
 /**
  * Throws 413 above the limit (before reading, where the length is declared), 408 when it does not arrive in time
  * (or its client has gone), and 503 where the bodies of all requests take too much memory.
  */
-export function readBody(request: Request, bytesMax: number): Promise<Uint8Array> {
+export async function readBody(request: Request, holder: BodyHolder, bytesMax: number): Promise<Uint8Array> {
   const declared = Number(request.headers.get('content-length') ?? Number.NaN);
-  if (declared > bytesMax) return Promise.reject(bodyTooLarge(bytesMax));
-  return inTime(request, (progress) =>
-    declared <= SMALL_BODY_BYTES ? readAtOnce(request, declared) : readBounded(request, bytesMax, progress),
-  );
+  if (declared > bytesMax) throw bodyTooLarge(bytesMax);
+  const aborted = Promise.withResolvers<never>();
+  const arrival = bodyMemory.begin(holder, () => aborted.reject(notInTime()));
+  const reading =
+    declared <= SMALL_BODY_BYTES
+      ? readSmall(request, holder, declared)
+      : readLarge(request, arrival, bytesMax);
+  try {
+    return await Promise.race([reading, aborted.promise]);
+  } catch (error) {
+    throw error instanceof ServiceError ? error : notInTime(error);
+  } finally {
+    bodyMemory.end(arrival);
+  }
 }
 
-export const bodyTooLarge = (bytesMax: number) => tooLarge(`The body is larger than ${bytesMax} bytes`);
+const notInTime = (cause?: unknown) => requestTimeout('The body did not arrive in time', { cause });
 
-const deadlines = createDeadlines();
-
-/** A body on its way: it arrives in time, or its reading is over. */
-type Progress = {
-  /** So many bytes are there. */
-  note(size: number): void;
-  isOver(): boolean;
-};
-
-/** Uses callbacks, because a race of promises and a timer for each body cost more than a small request itself. */
-const inTime = (request: Request, read: (progress: Progress) => Promise<Uint8Array>): Promise<Uint8Array> =>
-  new Promise((resolve, reject) => {
-    let isOver = false;
-    const startedAtMs = performance.now();
-    const end = (): void => {
-      isOver = true;
-      deadline.drop();
-      bodyMemory.arrived(request);
-    };
-    const refuse = (cause?: unknown): void => {
-      end();
-      reject(requestTimeout('The body did not arrive in time', { cause }));
-    };
-    const deadline = deadlines.create(refuse);
-    deadline.set(BODY_TIMEOUT_MS);
-    bodyMemory.arrives(request, refuse);
-    const note = (size: number): void => {
-      const lateMs = performance.now() - startedAtMs - (size / BODY_BYTES_PER_SECOND_MIN) * 1000;
-      deadline.set(BODY_TIMEOUT_MS - Math.max(0, lateMs));
-    };
-    read({ note, isOver: () => isOver }).then(
-      (bytes) => {
-        end();
-        resolve(bytes);
-      },
-      (error: unknown) => {
-        if (!(error instanceof ServiceError)) return refuse(error);
-        end();
-        reject(error);
-      },
-    );
-  });
-
-async function readAtOnce(request: Request, size: number): Promise<Uint8Array> {
-  bodyMemory.hold(request, size);
-  return await request.bytes();
+async function readSmall(request: Request, holder: BodyHolder, size: number): Promise<Uint8Array> {
+  bodyMemory.hold(holder, size);
+  return request.bytes();
 }
 
-/** Collects a body that is large, or of undeclared length, as it arrives, up to the limit. */
-async function readBounded(request: Request, bytesMax: number, progress: Progress): Promise<Uint8Array> {
-  if (request.body === null) return new Uint8Array();
-  const declared = Number(request.headers.get('content-length') ?? Number.NaN);
+/** Collects a body that is large, or of undeclared length, as it arrives. */
+async function readLarge(request: Request, arrival: Arrival, bytesMax: number): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
-  let whole: Uint8Array | undefined;
   let size = 0;
-  for await (const chunk of request.body as unknown as AsyncIterable<Uint8Array>) {
-    if (progress.isOver()) break;
-    const at = size;
+  for await (const chunk of (request.body ?? []) as AsyncIterable<Uint8Array>) {
+    // Nothing is held for a body that has been given up.
+    if (!bodyMemory.isArriving(arrival)) break;
     size += chunk.length;
     if (size > bytesMax) throw bodyTooLarge(bytesMax);
-    progress.note(size);
-    if (whole === undefined) {
-      bodyMemory.hold(request, chunk.length);
-      chunks.push(chunk);
-    } else moveTo(whole, at, chunk);
-    // Half of it: a client that only declares a large body takes no memory by that.
-    if (whole === undefined && size < declared && size * 2 >= declared) {
-      bodyMemory.hold(request, declared - size);
-      whole = new Uint8Array(declared);
-      joinTo(whole, chunks.splice(0));
-    }
+    bodyMemory.hold(arrival.holder, chunk.length);
+    chunks.push(chunk);
+    const lateMs = performance.now() - arrival.sinceMs - (size / BODY_BYTES_PER_SECOND_MIN) * 1000;
+    arrival.dueAtMs = performance.now() + BODY_TIMEOUT_MS - Math.max(0, lateMs);
   }
-  if (whole !== undefined) return whole.subarray(0, size);
   return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks);
 }
 
-function joinTo(whole: Uint8Array, chunks: readonly Uint8Array[]): void {
-  let at = 0;
-  for (const chunk of chunks) {
-    const { length } = chunk;
-    moveTo(whole, at, chunk);
-    at += length;
+/**
+ * As `readBody`, with gzip undone; the limit holds before and after. Throws 415 for other encodings, 413 for a body
+ * that inflates to more than `INFLATION_RATIO_MAX` times its size, and ValidationFailure for what is not gzip.
+ */
+export async function readDecodedBody(
+  request: Request,
+  holder: BodyHolder,
+  bytesMax: number,
+): Promise<Uint8Array> {
+  const bytes = await readBody(request, holder, bytesMax);
+  const encoding = request.headers.get('content-encoding')?.trim().toLowerCase() ?? '';
+  if (encoding === 'identity' || encoding === '') return bytes;
+  if (encoding !== 'gzip' && encoding !== 'x-gzip')
+    throw unsupportedMediaType('The body may be encoded with gzip, and with nothing else');
+  const inflatedMax = Math.max(INFLATED_BYTES_ALWAYS_TAKEN, bytes.length * INFLATION_RATIO_MAX);
+  try {
+    const inflated = await decompress(bytes, { maxOutputLength: Math.min(bytesMax, inflatedMax) });
+    bodyMemory.hold(holder, inflated.length);
+    return inflated;
+  } catch (error) {
+    if (error instanceof ServiceError) throw error;
+    if (codeOf(error) !== 'ERR_BUFFER_TOO_LARGE')
+      throw valueError(['body'], 'the body is not gzip, though its content-encoding says so', null);
+    if (inflatedMax >= bytesMax) throw bodyTooLarge(bytesMax);
+    throw tooLarge(`The body inflates to more than ${INFLATION_RATIO_MAX} times its size`);
   }
 }
-
-/** Copies the chunk, and gives back its memory, which otherwise stays until the collector comes: a large body would be there twice. */
-function moveTo(whole: Uint8Array, at: number, chunk: Uint8Array): void {
-  whole.set(chunk, at);
-  (chunk.buffer as ArrayBuffer).transfer(0);
-}
-
-type Arrival = { readonly request: Request; readonly sinceMs: number; readonly giveWay: () => void };
-
-/** What a request has: the bytes that are held for it, and its place among the bodies on their way. */
-type Share = { bytes: number; arrival: Link<Arrival> | undefined };
-
-/** Counts the bodies of all requests, so that many of allowed size cannot exhaust the memory, nor a few that arrive slowly. */
-export function createBodyMemory(bytesMax: number, nowMs: () => number = () => performance.now()) {
-  const shares = new WeakMap<Request, Share>();
-  const arriving = new Ring<Arrival>();
-  let held = 0;
-  let refusesLarge = (): boolean => false;
-
-  const shareOf = (request: Request): Share => {
-    const known = shares.get(request);
-    if (known !== undefined) return known;
-    const share: Share = { bytes: 0, arrival: undefined };
-    shares.set(request, share);
-    return share;
-  };
-  const release = (request: Request): void => {
-    const share = shares.get(request);
-    if (share === undefined) return;
-    held -= share.bytes;
-    share.bytes = 0;
-    // While it is on its way, its end asks for the share again.
-    if (share.arrival === undefined) shares.delete(request);
-  };
-  /** Whether a body that has been arriving for long, and for longer than this one, has given way. */
-  const makeRoom = (request: Request): boolean => {
-    const first = arriving.first();
-    if (first?.item === undefined) return false;
-    const { request: oldest, sinceMs, giveWay } = first.item;
-    if (oldest === request || nowMs() - sinceMs < BODY_GIVES_WAY_MS) return false;
-    arriving.remove(first);
-    release(oldest);
-    giveWay();
-    return true;
-  };
-  return {
-    /** From now on bodies that are not small are refused while `refuses` says so. */
-    refuseLargeWhile(refuses: () => boolean): void {
-      refusesLarge = refuses;
-    },
-    /**
-     * The body of the request arrives from now on, until `arrived`. Where a newer one needs its memory, it loses it, and `giveWay` is
-     * called: nothing may be held for it afterwards.
-     */
-    arrives(request: Request, giveWay: () => void): void {
-      shareOf(request).arrival = arriving.add({ request, sinceMs: nowMs(), giveWay });
-    },
-    arrived(request: Request): void {
-      const share = shares.get(request);
-      if (share?.arrival === undefined) return;
-      arriving.remove(share.arrival);
-      share.arrival = undefined;
-    },
-    /** Adds the bytes to those of the request. Throws 503 where the bodies of all requests would be too large. */
-    hold(request: Request, bytes: number): void {
-      while (held + bytes > bytesMax) {
-        if (!makeRoom(request))
-          throw unavailable('The bodies of the requests that are being answered take too much memory');
-      }
-      const share = shareOf(request);
-      const ofRequest = share.bytes + bytes;
-      if (ofRequest > SMALL_BODY_BYTES && refusesLarge())
-        throw unavailable('The memory of the service is exhausted for now: large bodies are refused');
-      held += bytes;
-      share.bytes = ofRequest;
-    },
-    /** Releases the bytes of a request that is answered. */
-    release,
-    /** The bytes of all requests. */
-    heldBytes: () => held,
-  };
-}
-
-/** The body memory of this process. */
-export const bodyMemory = createBodyMemory(BODIES_BYTES_MAX);

@@ -4,7 +4,6 @@
 import { ServiceError, toError } from '../core/errors.ts';
 import { parseJson } from '../core/json.ts';
 import type { Principal } from '../core/principal.ts';
-import { bodyMemory } from './body.ts';
 import type { RouteTable } from './route-table.ts';
 import { onBehalfOf, stateOf } from './state.ts';
 
@@ -41,7 +40,7 @@ export const createInnerCalls =
       const text = await response.text();
       return text === '' ? undefined : parseJson(text);
     } finally {
-      bodyMemory.release(request);
+      stateOf(request).leave();
     }
   };
 

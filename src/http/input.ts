@@ -4,37 +4,29 @@
 
 import { type TObject, type TSchema, Type } from '@sinclair/typebox';
 import { ValidationFailure } from '../core/errors.ts';
-import { readBody } from './body.ts';
-import { readDecodedBody } from './inflate.ts';
+import { readBody, readDecodedBody } from './body.ts';
 import { JSON_BODY_BYTES_MAX } from './limits.ts';
-import { type RefusalStatus, type ResponseSpec, type Responses, withErrors } from './schemas.ts';
+import {
+  type BodySpec,
+  type RefusalStatus,
+  type ResponseSpec,
+  type Responses,
+  SPEC,
+  withErrors,
+} from './schemas.ts';
+import { stateOf } from './state.ts';
 import { createValidator, toJsonBody } from './validation.ts';
-
-/** The body of a route, as the document describes it. */
-export type BodySpec = {
-  contents: Record<string, { schema: TSchema; example?: unknown }>;
-  isOptional: boolean;
-};
-
-const bodies = new WeakMap<object, BodySpec>();
-const described = new WeakMap<object, ResponseSpec>();
-
-/** What a route's `body` and the entries of its `response` were made from; undefined for other schemas. */
-export const bodySpecOf = (schema: object): BodySpec | undefined => bodies.get(schema);
-export const answerSpecOf = (schema: object): ResponseSpec | undefined => described.get(schema);
 
 type Validate = (value: unknown) => { value: unknown } | Promise<{ value: unknown }>;
 
-function withStandard<S extends TSchema>(schema: S, validate: Validate): S {
-  return Object.defineProperty({ ...schema }, '~standard', {
-    value: { version: 1, vendor: 'atrium', validate },
-  });
-}
+/** A copy of the schema that Elysia asks `validate`; `spec`: what the document says of it (schemas.ts). */
+const withStandard = <S extends TSchema>(schema: S, validate: Validate, spec?: BodySpec | ResponseSpec): S =>
+  Object.defineProperties(
+    { ...schema },
+    { '~standard': { value: { version: 1, vendor: 'atrium', validate } }, [SPEC]: { value: spec } },
+  );
 
 const asItIs: Validate = (value) => ({ value });
-
-/** Whether a schema was made here, so that Elysia does not check it by its own rules. */
-export const isOurs = (schema: object): boolean => '~standard' in schema;
 
 /** Path parameters, or a query: read from the URL and checked before Elysia asks (requests.ts). */
 export const parameters = <S extends TObject>(schema: S): S => withStandard(schema, asItIs);
@@ -53,16 +45,15 @@ export function json<S extends TSchema>(
 ): S {
   const check = createValidator(schema);
   const absent = optional ? {} : undefined;
-  const made = withStandard(schema, async (request) => {
-    const sent = await toJsonBody(request as Request, await readBody(request as Request, bytesMax), {
-      absent,
-    });
-    const { value, entries } = check(sent, ['body']);
+  const validate: Validate = async (given) => {
+    const request = given as Request;
+    const sent = await readBody(request, stateOf(request), bytesMax);
+    const { value, entries } = check(await toJsonBody(request, sent, { absent }), ['body']);
     if (entries.length > 0) throw new ValidationFailure(entries);
     return { value };
-  });
-  bodies.set(made, { contents: { 'application/json': { schema, example } }, isOptional: optional });
-  return made;
+  };
+  const contents = { 'application/json': { schema, example } };
+  return withStandard(schema, validate, { contents, isOptional: optional });
 }
 
 /** A body that the operation parses itself, by media type; `inflates`: it may be compressed with gzip. Throws 408, 413, 415 and 503. */
@@ -71,20 +62,17 @@ export function bytes(
   { bytesMax = JSON_BODY_BYTES_MAX, inflates = false }: { bytesMax?: number; inflates?: boolean } = {},
 ) {
   const read = inflates ? readDecodedBody : readBody;
-  const made = withStandard(Type.Unsafe<Uint8Array>(), async (request) => ({
-    value: await read(request as Request, bytesMax),
-  }));
-  bodies.set(made, { contents, isOptional: false });
-  return made;
+  const validate: Validate = async (given) => ({
+    value: await read(given as Request, stateOf(given as Request), bytesMax),
+  });
+  return withStandard(Type.Unsafe<Uint8Array>(), validate, { contents, isOptional: false });
 }
 
 /** One documented answer. What a handler returns is not checked again. */
 export function answer<S extends TSchema>(spec: ResponseSpec & { schema: S }): S;
 export function answer(spec: ResponseSpec): TSchema;
 export function answer(spec: ResponseSpec): TSchema {
-  const made = withStandard(spec.schema ?? Type.Unknown(), asItIs);
-  described.set(made, spec);
-  return made;
+  return withStandard(spec.schema ?? Type.Unknown(), asItIs, spec);
 }
 
 type Answers<Specs extends Responses> = {

@@ -3,9 +3,8 @@
 
 import { Kind, OptionalKind, type TObject, type TSchema } from '@sinclair/typebox';
 import { CREDENTIALS } from './credentials.ts';
-import type { BodySpec } from './input.ts';
 import type { Operation } from './routes.ts';
-import type { ResponseSpec } from './schemas.ts';
+import type { BodySpec, ResponseSpec } from './schemas.ts';
 
 type JsonSchema = Record<string, unknown>;
 

@@ -15,7 +15,7 @@ export function processMetrics(running: () => number, version: string): Metric[]
     gauge(
       'atrium_request_bodies_bytes',
       'Memory that the bodies of running requests take.',
-      bodyMemory.heldBytes,
+      () => bodyMemory.heldBytes,
     ),
     counter(
       'process_cpu_seconds_total',

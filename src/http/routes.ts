@@ -4,8 +4,14 @@
 import { type TObject, type TSchema, Type } from '@sinclair/typebox';
 import type { Principal, Scope } from '../core/principal.ts';
 import type { Work } from './admission.ts';
-import { answerSpecOf, type BodySpec, bodySpecOf, isOurs } from './input.ts';
-import { type RefusalStatus, type Responses, withErrors } from './schemas.ts';
+import {
+  type BodySpec,
+  type RefusalStatus,
+  type ResponseSpec,
+  type Responses,
+  SPEC,
+  withErrors,
+} from './schemas.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
@@ -108,7 +114,7 @@ export function toOperation({ method, path, hooks }: ElysiaRoute, openRoutes: re
   if (kind === 'none' && !openRoutes.includes(`${method} ${path}`))
     throw new Error(`${method} ${path} names no key, and is not an open route`);
   for (const schema of [params, query, body, ...Object.values(response ?? {})])
-    if (schema !== undefined && !isOurs(schema))
+    if (schema !== undefined && !('~standard' in schema))
       throw new Error(`${method} ${path} has a schema that http/input.ts did not make`);
   const area = detail.tags?.at(-1) ?? '';
   const operation: Operation = {
@@ -132,7 +138,7 @@ export function toOperation({ method, path, hooks }: ElysiaRoute, openRoutes: re
     isHidden: detail.hide === true,
     parameters: params ?? NONE,
     query: query ?? NONE,
-    body: body && bodySpecOf(body),
+    body: body && specOf<BodySpec>(body),
     responses: {},
   };
   operation.responses = responsesOf(operation, response);
@@ -154,10 +160,12 @@ function toTemplate(path: string, params: TObject | undefined): string {
   return path.replaceAll(/:(\w+)/g, '{$1}').replace(/\*$/, `{${last}}`);
 }
 
+const specOf = <Spec>(schema: object): Spec | undefined => (schema as { [SPEC]?: Spec })[SPEC];
+
 function responsesOf(operation: Operation, response: Record<string, TSchema> | undefined): Responses {
   const stated: Responses = {};
   for (const [status, schema] of Object.entries(response ?? {}))
-    stated[Number(status)] = answerSpecOf(schema) ?? { description: '' };
+    stated[Number(status)] = specOf<ResponseSpec>(schema) ?? { description: '' };
   return operation.errorShape === undefined ? withErrors(stated, impliedRefusals(operation)) : stated;
 }
 

@@ -3,9 +3,7 @@
 import { toError } from '../core/errors.ts';
 import type { OnInterrupt } from '../core/interruption.ts';
 import type { AccessLog } from '../core/logger.ts';
-import { Ring } from '../core/ring.ts';
 import { inTrace } from '../core/tracing.ts';
-import { bodyMemory } from './body.ts';
 import type { FindClient } from './client.ts';
 import type { Cors } from './cors.ts';
 import { internalError, shuttingDown } from './failures.ts';
@@ -32,9 +30,9 @@ type Fetch = (request: Request) => Response | Promise<Response>;
 export function createRunning({ cors, findClient, access, requestMetrics, table, onInterrupt }: RunningDeps) {
   let refusing = false;
   /** Ends each request in progress with a 503. */
-  const running = new Ring<() => void>();
+  const running = new Set<() => void>();
   onInterrupt(() => {
-    for (const interrupt of running.items()) interrupt();
+    for (const interrupt of running) interrupt();
   });
 
   /** Marks, counts and logs the answer. */
@@ -78,8 +76,7 @@ export function createRunning({ cors, findClient, access, requestMetrics, table,
           const operationOf = () => state.operation ?? table.unmatched;
           const end = (answer: () => Response): void => {
             state.leave();
-            bodyMemory.release(asked);
-            if (!running.remove(link)) return;
+            if (!running.delete(interrupt)) return;
             state.isAnswered = true;
             try {
               resolve(finish(request, state, answer()));
@@ -90,7 +87,7 @@ export function createRunning({ cors, findClient, access, requestMetrics, table,
             }
           };
           const interrupt = (): void => end(() => shuttingDown(operationOf()));
-          const link = running.add(interrupt);
+          running.add(interrupt);
           const answer = async (): Promise<void> => {
             const response = await fetch(asked);
             end(() => response);

@@ -9,6 +9,15 @@ import {
   Type,
 } from '@sinclair/typebox';
 
+/** Where a schema of a route keeps the `BodySpec` or `ResponseSpec` that it was made from (input.ts). */
+export const SPEC = Symbol('spec');
+
+/** The body of a route, as the document describes it. */
+export type BodySpec = {
+  contents: Record<string, { schema: TSchema; example?: unknown }>;
+  isOptional: boolean;
+};
+
 /** One documented answer: its meaning, and the schema of its JSON body (none: no body). */
 export type ResponseSpec = {
   description: string;

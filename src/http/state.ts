@@ -3,22 +3,20 @@
 import { type Author, type RequestOrigin, toAuthor } from '../core/author.ts';
 import type { Principal } from '../core/principal.ts';
 import type { TraceContext } from '../core/trace-context.ts';
+import { bodyMemory } from './body.ts';
 import { keepScheme } from './client.ts';
 import type { Parameters } from './request.ts';
 import type { Operation } from './routes.ts';
 
 type Server = Bun.Server<undefined>;
 
-const states = new WeakMap<Request, RequestState>();
+const STATE = Symbol('state');
+
+type Known = Request & { [STATE]?: RequestState };
 
 /** The state of a request; a request that comes from inside, such as a test's, begins with none. */
-export function stateOf(request: Request): RequestState {
-  const known = states.get(request);
-  if (known !== undefined) return known;
-  const state = new RequestState(request, undefined);
-  states.set(request, state);
-  return state;
-}
+export const stateOf = (request: Known): RequestState =>
+  (request[STATE] ??= new RequestState(request, undefined));
 
 /** The state of a request that has arrived at the server. `address`: that of its client. */
 export function beginState(
@@ -29,7 +27,7 @@ export function beginState(
   const state = new RequestState(request, server);
   state.address = address;
   state.takesPermit = true;
-  states.set(request, state);
+  (request as Known)[STATE] = state;
   return state;
 }
 
@@ -37,7 +35,7 @@ export function beginState(
 export function changedTo(request: Request, url: string, method: string): Request {
   const moved = new Request(url, request);
   const changed = method === request.method ? moved : new Request(moved, { method });
-  states.set(changed, stateOf(request));
+  (changed as Known)[STATE] = stateOf(request);
   keepScheme(request, changed);
   return changed;
 }
@@ -59,7 +57,7 @@ export function onBehalfOf(
   state.takesPermit = takesPermit;
   state.caller = principal;
   if (requestId !== undefined) state.requestId = requestId;
-  states.set(request, state);
+  (request as Known)[STATE] = state;
   return request;
 }
 
@@ -75,6 +73,8 @@ export class RequestState {
   /** What the request has failed by. */
   failure: unknown;
   takesPermit = false;
+  /** The memory of its body (body.ts). */
+  bodyBytes = 0;
   /** The IP address of the client. */
   address: string | null;
   /** For a route that stands for several operations: the name of the one that was called. Its handler sets it for the log. Visible ASCII without quotes. */
@@ -126,9 +126,11 @@ export class RequestState {
     this.returnPermit = returnPermit;
   }
 
+  /** The request is answered: it has no permit any more, and nothing of its body is counted. */
   leave(): void {
     this.returnPermit?.();
     this.returnPermit = undefined;
+    bodyMemory.release(this);
   }
 
   /** For an answer that goes on as a stream: the request counts as running until the returned function is called. */

@@ -49,13 +49,13 @@ test.each([
 ])('a request is answered 500 where %s, and nothing of it is left', async (_reason, deps, handle) => {
   const { http, fetch } = serving(handle, deps);
   // Tests of readers hold bodies that no boundary releases.
-  const heldBefore = bodyMemory.heldBytes();
+  const heldBefore = bodyMemory.heldBytes;
   const response = await fetch(ask());
   expect(response.status).toBe(500);
   expect(response.headers.get('x-request-id')).toBe('its-own');
   expect(await response.json()).toEqual({ detail: 'Internal Server Error' });
   expect(http.running()).toBe(0);
-  expect(bodyMemory.heldBytes()).toBe(heldBefore);
+  expect(bodyMemory.heldBytes).toBe(heldBefore);
 });
 
 test('what fails after the end of a shutdown has answered its request is not logged as a defect', async () => {
@@ -119,11 +119,11 @@ test.each(['/../x', '/stream/.', '//stream', '*'])('HEAD %s without a Host is no
 
 test.each(['', 'a b', null])('a body that came with the Host %j takes no memory afterwards', async (host) => {
   await using served = listening(routeOf(() => ({})));
-  const heldBefore = bodyMemory.heldBytes();
+  const heldBefore = bodyMemory.heldBytes;
   const head = ['POST / HTTP/1.0', 'content-type: application/json', 'content-length: 2'];
   const answer = await sendRaw(served.url, { head, host, body: '{}' });
   expect(answer).toContain(' 200 OK');
-  expect(bodyMemory.heldBytes()).toBe(heldBefore);
+  expect(bodyMemory.heldBytes).toBe(heldBefore);
 });
 
 test('HEAD has the headers of GET, and ends a stream that nobody is sent', async () => {

@@ -43,8 +43,8 @@ export const http: readonly Planted[] = [
   {
     mistake: 'a body that has stalled keeps its memory',
     file: 'src/http/body.ts',
-    text: 'if (oldest === request || nowMs() - sinceMs < BODY_GIVES_WAY_MS) return false;',
-    replacement: 'return false;',
+    text: 'performance.now() - oldest.sinceMs < BODY_GIVES_WAY_MS',
+    replacement: 'true',
     test: 'test/http/body-memory.test.ts',
     name: 'gives way',
   },
@@ -111,8 +111,8 @@ export const http: readonly Planted[] = [
   {
     mistake: 'a body that declares exactly the largest size is refused',
     file: 'src/http/body.ts',
-    text: 'if (declared > bytesMax) return',
-    replacement: 'if (declared >= bytesMax) return',
+    text: 'if (declared > bytesMax) throw',
+    replacement: 'if (declared >= bytesMax) throw',
     test: 'test/acceptance/exact-limits.test.ts',
     name: 'the size of a body',
   },
