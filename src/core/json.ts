@@ -1,28 +1,23 @@
-// JSON without loss of digits. JSON.parse rounds integers above 2^53, and reads 1e400 as Infinity; here such numbers keep
-// their text (JSON.rawJSON, TC39 "JSON.parse source text access").
+// JSON without loss of digits: a number that a double would round keeps its text (JSON.rawJSON and the `source` of JSON.parse's reviver,
+// TC39 "JSON.parse source text access"), and JSON.stringify writes it back verbatim.
 
-import { isStorableNumber } from './json-number.ts';
-import { type JsonLimits, JsonMistake, JsonParser, type JsonParserOptions } from './json-parser.ts';
-import { nextTimeSlice } from './time-slices.ts';
+import { checkJson, isWithin, type JsonLimits } from './json-mistake.ts';
+import { createPauses, inSlices } from './time-slices.ts';
 
 declare global {
   interface JSON {
     rawJSON(text: string): object;
     isRawJSON(value: unknown): value is { rawJSON: string };
+    parse(
+      text: string,
+      revive: (name: string, value: unknown, context: { source: string }) => unknown,
+    ): unknown;
   }
 }
 
-/**
- * A number (at the start, or after a colon, a comma, a bracket or a blank) with more significant digits than every double
- * keeps (DBL_DIG = 15), or with an exponent. A match within a string only costs time.
- */
-const MAY_LOSE_DIGITS = /(?:^|[:,[\s])-?(?:\d[\d.]{15,}|[\d.]+[eE])/;
-
-/** Texts up to this length are parsed at once; longer ones in time slices. About 10 ms at most. */
-const AT_ONCE_LENGTH_MAX = 524_288;
-
-/** Values between two readings of the clock. */
-const VALUES_A_STEP = 256;
+/** A number that a double may round: more digits than every double keeps (DBL_DIG = 15), or an exponent. May match in a string. */
+const MAY_LOSE_DIGITS = /(?:^|[:,[\s])-?(?:\d[\d.]{15,}|[\d.]+[eE])[-+\d.eE]*/;
+const EVERY_SUCH_NUMBER = new RegExp(MAY_LOSE_DIGITS, 'g');
 
 /** For texts of known size and origin. */
 export const NO_LIMITS: JsonLimits = {
@@ -30,74 +25,86 @@ export const NO_LIMITS: JsonLimits = {
   valuesMax: Number.POSITIVE_INFINITY,
 };
 
-/**
- * Parses JSON text without losing digits: numbers that a double would round become raw JSON values, which
- * JSON.stringify writes back verbatim. For texts of known size and origin. Throws on malformed text, and on 1e400.
- */
-export const parseJson = (text: string): unknown => parseAtOnce(text, NO_LIMITS);
+/** For texts of known size and origin. Throws on malformed text, and on numbers that the database cannot store, such as 1e400. */
+export const parseJson = (text: string): unknown => {
+  if (!MAY_LOSE_DIGITS.test(text)) return JSON.parse(text);
+  return JSON.parse(text, (name, value, { source }) => {
+    if (typeof value === 'number' && !isStorableNumber(value, source)) throw new Error('Number out of range');
+    return keepDigits(name, value, { source });
+  });
+};
 
-/** As `parseJson`, but keeps every number as text; `findUnstorable` finds those that the database refuses. */
+/** As `parseJson`, but takes every number; `findUnstorable` finds those that the database refuses. */
 export const parseJsonAsWritten = (text: string): unknown =>
-  parseAtOnce(text, { ...NO_LIMITS, anyNumber: true });
+  MAY_LOSE_DIGITS.test(text) ? JSON.parse(text, keepDigits) : JSON.parse(text);
 
-/**
- * As `parseJson`, for texts of callers: in linear time, within limits, and in time slices.
- * Throws JsonMistake.
- */
-export async function parseJsonWithin(text: string, options: JsonParserOptions): Promise<unknown> {
-  if (text.length <= AT_ONCE_LENGTH_MAX) {
-    if (isWithin(text, options)) {
-      try {
-        return parseAtOnce(text, options);
-      } catch (error) {
-        if (error instanceof JsonMistake) throw error;
-      }
-    }
-    // Finds the position of the first mistake, which JSON.parse does not report.
-    return parseFully(text, options);
+/** As `parseJson`, for texts of callers; `anyNumber`: as `parseJsonAsWritten`. Throws JsonMistake. */
+export async function parseJsonWithin(
+  text: string,
+  options: JsonLimits & { anyNumber?: boolean },
+): Promise<unknown> {
+  const isTaken = options.anyNumber === true ? () => true : isStorableNumber;
+  const check = () => inSlices(checkJson(text, options, isTaken));
+  if (!isWithin(text, options)) await check();
+  try {
+    if (!(await losesDigits(text))) return JSON.parse(text);
+    return options.anyNumber === true ? parseJsonAsWritten(text) : parseJson(text);
+  } catch (error) {
+    // The engine does not say where the first mistake is.
+    await check();
+    throw error;
   }
-  const parser = new JsonParser(text, options);
-  let sliceEndsAt = await nextTimeSlice();
-  while (!parser.advance(VALUES_A_STEP)) {
-    if (performance.now() > sliceEndsAt) sliceEndsAt = await nextTimeSlice();
-  }
-  return parser.value();
 }
 
-const parseAtOnce = (text: string, options: JsonParserOptions): unknown =>
-  MAY_LOSE_DIGITS.test(text) ? parseFully(text, options) : JSON.parse(text);
-
-function parseFully(text: string, options: JsonParserOptions): unknown {
-  const parser = new JsonParser(text, options);
-  while (!parser.advance(Number.POSITIVE_INFINITY));
-  return parser.value();
+/** Lists of a million floats are common, and none of them loses digits. Others are served meanwhile. */
+async function losesDigits(text: string): Promise<boolean> {
+  if (!MAY_LOSE_DIGITS.test(text)) return false;
+  const pause = createPauses();
+  let looked = 0;
+  for (const [found] of text.matchAll(EVERY_SUCH_NUMBER)) {
+    const source = found.replace(/^[:,[\s]/, '');
+    if (!isExact(Number(source), source)) return true;
+    if (++looked % 1000 === 0) await pause();
+  }
+  return false;
 }
 
-function isWithin(text: string, { nestingMax, valuesMax }: JsonLimits): boolean {
-  // Each level and each value takes a character.
-  if (text.length <= nestingMax && text.length <= valuesMax) return true;
-  let depth = 0;
-  let values = 1;
-  for (let index = 0; index < text.length; index++) {
-    const code = text.charCodeAt(index);
-    if (code === 0x22) index = endOfString(text, index);
-    else if (code === 0x2c) values++;
-    else if (code === 0x5b || code === 0x7b) {
-      values++;
-      if (++depth > nestingMax) return false;
-    } else if (code === 0x5d || code === 0x7d) depth--;
-  }
-  return values <= valuesMax;
+const keepDigits = (_name: string, value: unknown, { source }: { source: string }): unknown =>
+  typeof value !== 'number' || isExact(value, source) ? value : JSON.rawJSON(source);
+
+/** Characters of a number, and digits after its decimal point, that Postgres can store (numeric, and therefore jsonb). */
+const NUMBER_LENGTH_MAX = 20_000;
+const SCALE_MAX = 16_383;
+/** Below it doubles have fewer digits. */
+const NORMAL_DOUBLE_MIN = 2 ** -1022;
+
+/** Whether the database can store the number of this text. */
+function isStorableNumber(value: number, source: string): boolean {
+  if (!Number.isFinite(value) || source.length > NUMBER_LENGTH_MAX) return false;
+  const [mantissa = '', exponent = '0'] = source.split(/[eE]/);
+  const scale = (mantissa.split('.')[1]?.length ?? 0) - Number(exponent);
+  return scale <= SCALE_MAX || isExact(value, source);
 }
 
-/** The index of the quote that closes the string opened at `start`, or the text's end. */
-function endOfString(text: string, start: number): number {
-  for (let index = start + 1; index < text.length; index++) {
-    const code = text.charCodeAt(index);
-    if (code === 0x5c) index++;
-    else if (code === 0x22) return index;
+/** Whether a double keeps all digits of the number of this text. */
+function isExact(value: number, source: string): boolean {
+  if (String(value) === source) return true;
+  if (!Number.isFinite(value)) return false;
+  const digits = countSignificantDigits(source);
+  return digits === 0 || (digits <= 15 && Math.abs(value) >= NORMAL_DOUBLE_MIN);
+}
+
+/** Digits of the mantissa without leading and trailing zeros. A loop: patterns take quadratic time for runs of zeros. */
+function countSignificantDigits(source: string): number {
+  let digits = 0;
+  let trailingZeros = 0;
+  for (const sign of source) {
+    if (sign === 'e' || sign === 'E') break;
+    if (sign < '0' || sign > '9' || (digits === 0 && sign === '0')) continue;
+    digits++;
+    trailingZeros = sign === '0' ? trailingZeros + 1 : 0;
   }
-  return text.length;
+  return digits - trailingZeros;
 }
 
 /** Whether a value is a number that was kept as text because a double would lose digits. */

@@ -8,7 +8,7 @@ import {
   NO_LIMITS,
   parseJsonWithin,
 } from '../core/json.ts';
-import { JsonMistake, type JsonMistakeKind } from '../core/json-parser.ts';
+import { JsonMistake, type JsonMistakeKind } from '../core/json-mistake.ts';
 import { OpenAiRefusal } from '../http/openai-error.ts';
 import { BODY_LIMITS, MODEL_LENGTH_MAX } from './limits.ts';
 

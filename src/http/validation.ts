@@ -5,7 +5,7 @@ import type { TSchema } from '@sinclair/typebox';
 import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler';
 import { unsupportedMediaType, type ValidationEntry, ValidationFailure } from '../core/errors.ts';
 import { isRawNumber, isStorableText, mayHoldUnstorableText, parseJsonWithin } from '../core/json.ts';
-import { type JsonLimits, JsonMistake } from '../core/json-parser.ts';
+import { type JsonLimits, JsonMistake } from '../core/json-mistake.ts';
 import { JSON_NESTING_MAX, JSON_VALUES_MAX, MISTAKES_MAX } from './limits.ts';
 import { type Checked, countCharacters, findMistakes, type Location, missing } from './mistakes.ts';
 

@@ -1,7 +1,7 @@
 // JSON, and JSON by lines: each value in a line of its own, after its path, so that a passage says what it is of.
 
 import { isRawNumber, parseJsonWithin } from '../../../core/json.ts';
-import { JsonMistake } from '../../../core/json-parser.ts';
+import { JsonMistake } from '../../../core/json-mistake.ts';
 import type { Outline } from '../outline.ts';
 import { readPlainText } from './plain.ts';
 
