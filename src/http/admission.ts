@@ -11,7 +11,7 @@ const PERMITS = { read: 128, write: 64, heavy: 64, model: 4096 };
 /** The share of each class that one workspace may have. */
 const WORKSPACE_SHARE = 7 / 8;
 /** Longest queue of a class. When full, the newest request of the workspace with the longest queue is refused. */
-const WAITING_MAX = 1024;
+const WAITING_MAX = 512;
 /** Longest wait, and the longest one while more than CROWD requests wait: half of the time after which an answer counts as late. */
 const WAIT_MS_MAX = 5000;
 const CROWDED_WAIT_MS_MAX = 500;

@@ -1,7 +1,6 @@
 // Prometheus' text format (0.0.4), without a client library, so that an observation costs only a few additions.
 
 import type { Across, MetricFamily, Series as Row } from '../core/metric-families.ts';
-import type { Operation } from './routes.ts';
 
 /**
  * Upper bounds of the latency histogram, in seconds. Among them are the bounds that the service promises (docs/operating/observe.md), so
@@ -104,13 +103,15 @@ export function histogram(name: string, help: string, bounds: readonly number[])
 
 export type RequestMetrics = ReturnType<typeof createRequestMetrics>;
 
+type Route = { readonly method: string; readonly path: string };
+
 export function createRequestMetrics() {
-  const routes = new Map<Operation, Map<number, Observations>>();
+  const routes = new Map<Route, Map<number, Observations>>();
   return {
-    /** Adds a request of the operation. */
-    observe(operation: Operation, status: number, durationMs: number): void {
-      const byStatus = routes.get(operation) ?? new Map<number, Observations>();
-      routes.set(operation, byStatus);
+    /** Adds a request of the route. */
+    observe(route: Route, status: number, durationMs: number): void {
+      const byStatus = routes.get(route) ?? new Map<number, Observations>();
+      routes.set(route, byStatus);
       const observations = byStatus.get(status) ?? new Observations(REQUEST_BOUNDS);
       byStatus.set(status, observations);
       observations.add(durationMs / 1000);
@@ -122,7 +123,7 @@ export function createRequestMetrics() {
   };
 }
 
-function requestFamily(routes: ReadonlyMap<Operation, ReadonlyMap<number, Observations>>): MetricFamily {
+function requestFamily(routes: ReadonlyMap<Route, ReadonlyMap<number, Observations>>): MetricFamily {
   const name = 'atrium_http_request_duration_seconds';
   const series = [...routes].flatMap(([{ method, path }, byStatus]) =>
     [...byStatus].flatMap(([status, observations]) =>
