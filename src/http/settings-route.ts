@@ -43,7 +43,7 @@ export const createSettings = ({ plugin }: Http, { settings, versions }: Setting
           description: 'Settings and versions.',
           schema: ServiceSettings,
           example: {
-            versions: { atrium: '0.1.0', bun: '1.4.5', postgres: '18.4', schema: '0022-daily-sums.sql' },
+            versions: { atrium: '0.1.0', bun: '1.4.5', postgres: '18.4', schema: '0011-trends.sql' },
             settings: [
               {
                 name: 'PORT',

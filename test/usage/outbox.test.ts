@@ -2,12 +2,9 @@
 // is in the way, and no reader goes past one.
 
 import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test';
-import { cpSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { systemClock } from '../../src/core/clock.ts';
 import { newId } from '../../src/core/ids.ts';
 import type { Sql } from '../../src/infra/postgres/client.ts';
-import { migrate } from '../../src/infra/postgres/migrate.ts';
 import { createMover } from '../../src/usage/mover.ts';
 import { createRetrieve } from '../../src/usage/operations/retrieve.ts';
 import { decodeRow, encodeRow } from '../../src/usage/row.ts';
@@ -17,8 +14,7 @@ import { createOutboxStore } from '../../src/usage/store/outbox.ts';
 import { createEventReader, type StoredEvent } from '../../src/usage/store/reader.ts';
 import { createEventWriter } from '../../src/usage/store/writer.ts';
 import { eventually } from '../support/child.ts';
-import { connectTo, MIGRATIONS, silentLog, type TestDatabase, testDatabase } from '../support/database.ts';
-import { freshFolder } from '../support/folders.ts';
+import { connectTo, silentLog, type TestDatabase, testDatabase } from '../support/database.ts';
 
 let database: TestDatabase;
 const others: Sql[] = [];
@@ -307,75 +303,4 @@ test('after a commit it is moved at once, and without a word of it a second late
   await cause(database.sql, 'woken', 1);
   await moved(2);
   await unwoken.job.stop();
-});
-
-test('in an upgrade, processes of the version before lose nothing and count nothing twice', async () => {
-  await using own = await testDatabase();
-  const { sql } = own;
-  const directory = freshFolder();
-  const files = readdirSync(MIGRATIONS).toSorted();
-  for (const name of files.slice(0, files.indexOf('0014-usage-outbox.sql')))
-    cpSync(join(MIGRATIONS, name), join(directory, name));
-  await sql.unsafe('DROP SCHEMA public CASCADE; CREATE SCHEMA public');
-  await migrate(sql, { directory, log: silentLog });
-  /** The statements of that version. */
-  const tell = async (number: number) => {
-    const [row] = await sql<{ event: { id: number; event_id: string } }[]>`
-      SELECT chat_tell('acme', 'chat.delete', 'a@example.com',
-        json_build_object('value', '1', 'chat_session_id', ${number}::int)) AS event`;
-    return row?.event ?? { id: 0, event_id: '' };
-  };
-  const leftBehind = () => sql<{ id: number; event_id: string }[]>`
-    SELECT id, event_id, workspace_id, type, subject, data, to_json(created_at) #>> '{}' AS created_at
-    FROM chat_outbox WHERE created_at < now() - ${0}::float8 * interval '1 ms' ORDER BY id LIMIT ${500}`;
-  const forget = (ids: number[]) => sql`DELETE FROM chat_outbox WHERE id = ANY (${ids}::bigint[])`;
-  const writer = createEventWriter(sql);
-  const record = ({ event_id: eventId }: { event_id: string }) =>
-    writer.store([
-      encodeRow({
-        id: newId(),
-        workspaceId: 'acme',
-        eventId,
-        source: 'atrium',
-        type: 'chat.delete',
-        subject: '',
-        timeMicroseconds: 0n,
-        data: '{"value":"1"}',
-        extensions: null,
-        value: '1',
-      }),
-    ]);
-  const before = await tell(0);
-  await migrate(sql, { directory: MIGRATIONS, log: silentLog });
-  // Recorded and forgotten by itself, recorded and moved, moved and recorded, and left behind by it.
-  await record(before);
-  await forget([before.id]);
-  await record(await tell(1));
-  const mover = createMover({ store: createOutboxStore(sql), log: silentLog });
-  await settle(mover);
-  const late = await tell(2);
-  await settle(mover);
-  await record(late);
-  await forget([late.id]);
-  // It would move the next one, too, a second after it moved the last.
-  await mover.job.stop();
-  await tell(3);
-  // Its time is rounded to a millisecond, which may still be to come.
-  const left = await eventually('what is left behind', async () => {
-    const rows = await leftBehind();
-    return rows.length > 0 && rows;
-  });
-  expect(left.length).toBe(1);
-  for (const event of left) await record(event);
-  const next = createMover({ store: createOutboxStore(sql), log: silentLog });
-  await settle(next);
-  await forget(left.map(({ id }) => id));
-  writer.close();
-  const [row] = await sql<{ events: number; counted: number; letters: number; outbox: number }[]>`
-    SELECT (SELECT count(*)::int FROM usage_events) AS events,
-      (SELECT sum(events)::int FROM usage_counts WHERE grain = 0) AS counted,
-      (SELECT count(*)::int FROM usage_dead_letters) AS letters,
-      (SELECT count(*)::int FROM usage_outbox) AS outbox`;
-  expect(row).toEqual({ events: 4, counted: 4, letters: 0, outbox: 0 });
-  await next.job.stop();
 });

@@ -1,4 +1,4 @@
-// The statements of the export of passages. The order of changes is that of migrations 0023 and 0029.
+// The statements of the export of passages. The order of changes is that of document_changes (0006-contents.sql).
 
 import type { Sql } from '../../infra/postgres/client.ts';
 import type { Passage as ReadPassage } from '../content/states.ts';

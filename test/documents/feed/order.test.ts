@@ -1,15 +1,13 @@
 // Changes of passages, and of who may see them, are numbered in the order in which they become visible.
 
 import { expect, test } from 'bun:test';
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { SERVICE } from '../../../src/core/author.ts';
 import { newId } from '../../../src/core/ids.ts';
 import type { Viewer } from '../../../src/documents/policy.ts';
 import type { Sql } from '../../../src/infra/postgres/client.ts';
 import { createRandom, seedOfRun } from '../../faults/support/random.ts';
 import { eventually } from '../../support/child.ts';
-import { connectTo, MIGRATIONS, testDatabase } from '../../support/database.ts';
+import { connectTo, testDatabase } from '../../support/database.ts';
 import { shared } from '../../support/shared.ts';
 import { chunksOf, createLibrary, readingOf, viewerOf } from './library.ts';
 
@@ -172,27 +170,6 @@ test('a statement that purges a thousand documents advances the counter once', a
   const changes = await changesOf(owner.workspaceId);
   expect(changes.map(({ sequence }) => sequence)).toEqual(Array.from({ length: 1000 }, (_, at) => 1001 + at));
   expect(changes.every(({ purged }) => purged)).toBe(true);
-});
-
-test('what is numbered when the counters are introduced is everything that has passages', async () => {
-  await using own = await testDatabase();
-  const names = readdirSync(MIGRATIONS)
-    .filter((name) => name.endsWith('.sql'))
-    .toSorted();
-  const at = names.findIndex((name) => name.endsWith('-document-changes.sql'));
-  await own.sql.unsafe('DROP SCHEMA public CASCADE; CREATE SCHEMA public');
-  for (const name of names.slice(0, at)) await own.sql.unsafe(readFileSync(join(MIGRATIONS, name), 'utf8'));
-  await own.sql`
-    WITH added AS (
-      INSERT INTO documents (id, workspace_id, upload_id, upload_object, owner_id, name, object_key, status)
-      SELECT gen_random_uuid(), workspace, gen_random_uuid(), '', gen_random_uuid(), 'a', 'a', 'public'
-      FROM (VALUES ('a'), ('b')) AS of (workspace), generate_series(1, 3) RETURNING id, workspace_id)
-    INSERT INTO document_contents (document_id, workspace_id, state, passages)
-    SELECT id, workspace_id, 'ready', (row_number() OVER (PARTITION BY workspace_id)) - 1 FROM added`;
-  for (const name of names.slice(at)) await own.sql.unsafe(readFileSync(join(MIGRATIONS, name), 'utf8'));
-  for (const workspace of ['a', 'b'])
-    expect((await changesOf(workspace, own.sql)).map(({ sequence }) => sequence)).toEqual([1, 2]);
-  expect(await own.sql`SELECT FROM document_changes WHERE content_sequence <> sequence`).toHaveLength(0);
 });
 
 /** One of many who change the same documents at random. */

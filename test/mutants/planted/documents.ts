@@ -363,7 +363,7 @@ export const documents: readonly Planted[] = [
   },
   {
     mistake: 'there is no index of names',
-    file: 'src/infra/postgres/migrations/0004-search.sql',
+    file: 'src/infra/postgres/migrations/0005-search.sql',
     text: 'CREATE INDEX document_search_by_name ON document_search (workspace_id, class, name, id);\n',
     replacement: '',
     test: 'test/documents/search/plans.test.ts',

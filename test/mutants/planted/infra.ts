@@ -247,9 +247,9 @@ export const infra: readonly Planted[] = [
   },
   {
     mistake: 'a migration asks for what the version before does not give',
-    file: 'src/infra/postgres/migrations/0013-chat-leases.sql',
-    text: " DEFAULT 'infinity',",
-    replacement: ',',
+    file: 'src/infra/postgres/migrations/0010-bots.sql',
+    text: 'CREATE TRIGGER bots_changed',
+    replacement: 'ALTER TABLE users ADD COLUMN room text NOT NULL;\nCREATE TRIGGER bots_changed',
     test: 'test/postgres/expanding.test.ts',
     name: 'a migration that takes away',
   },

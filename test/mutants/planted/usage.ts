@@ -237,14 +237,6 @@ export const usage: readonly Planted[] = [
     test: 'test/usage/outbox.test.ts',
     name: 'after a commit it is moved at once',
   },
-  {
-    mistake: 'processes of the version before do not find the outbox',
-    file: 'src/infra/postgres/migrations/0014-usage-outbox.sql',
-    text: 'CREATE VIEW chat_outbox AS SELECT * FROM usage_outbox;',
-    replacement: '',
-    test: 'test/usage/outbox.test.ts',
-    name: 'in an upgrade',
-  },
 
   // Clusters of the message queue.
   {
