@@ -1,6 +1,5 @@
 // `bun run admin …`: the operations of the administration on the command line, without HTTP.
 
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { createAccess, trustedOperator } from './access/index.ts';
 import { backup, type Context, type Done, restore, verify } from './admin/backup.ts';
@@ -31,13 +30,10 @@ import {
   createSearchMaintenance,
   readIdentity,
 } from './documents/index.ts';
-import { openDataFolder } from './embedded/data-folder.ts';
-import { setAsideUnnamed } from './embedded/object-store/index.ts';
 import { createModelUsageAdministration, MODEL_USAGE_PROJECTION } from './gateway/index.ts';
 import { audited } from './infra/postgres/audit.ts';
 import type { Sql } from './infra/postgres/client.ts';
 import { createInvalidation } from './infra/postgres/invalidation.ts';
-import { objectStoreFolder } from './processes/store.ts';
 import { createUsage } from './usage/index.ts';
 
 /** The operation refused or failed; the message is one line. */
@@ -59,7 +55,6 @@ async function main(words: readonly string[]): Promise<void> {
   }
   const config = loadConfig(process.env);
   for (const sentence of config.unknownSettings) tell({}, sentence);
-  if (typed.command.words.startsWith('object-store ')) return await maintainObjectStore(typed, config);
   const keep = BACKUPS[typed.command.operation];
   if (keep !== undefined) return await keepBackup(keep, typed, config);
   const database = await openDatabase(config, log);
@@ -126,16 +121,6 @@ async function record(sql: Sql, action: string, kind: string): Promise<void> {
   await sql`SELECT ${audited(sql, COMMAND_LINE, { action, workspace: '', kind, id: null })}`;
 }
 
-/** For what repairs a data folder whose database may be damaged, too: the work is done without a row then, which is said. */
-async function recordIfPossible(config: Config, action: string, kind: string): Promise<void> {
-  try {
-    const { sql, close } = await openDatabase(config, log);
-    await record(sql, action, kind).finally(close);
-  } catch (error) {
-    tell({ err: error }, `the audit log has no row of ${action}, because the database cannot be used`);
-  }
-}
-
 /** Prints the report first, and refuses then, where the index had drifted. */
 async function maintainSearch({ command, body, json }: Invocation, sql: Sql, config: Config): Promise<void> {
   const { meilisearch } = config.search;
@@ -167,25 +152,6 @@ async function keepBackup(run: Keep, { body, json }: Invocation, config: Config)
   const { report, refusal } = await run(folder, context, body ?? {});
   await print(json ? `${JSON.stringify(report)}\n` : renderFields(report));
   if (refusal !== undefined) throw new Refused(refusal);
-}
-
-/** Locks the data folder for as long as it runs, so that it is refused beside a running service. */
-async function maintainObjectStore({ json }: Invocation, config: Config): Promise<void> {
-  const directory = objectStoreFolder(config);
-  if (!existsSync(directory))
-    throw new SettingsError(
-      `DATA_DIR: ${JSON.stringify(config.dataDir)} holds no object store; set the folder that the service runs on`,
-    );
-  // Refused beside a running service before anything is recorded.
-  openDataFolder(config.dataDir).close();
-  await recordIfPossible(config, 'object-store.set-aside', 'object-store');
-  const folder = openDataFolder(config.dataDir);
-  try {
-    const report = { set_aside: await setAsideUnnamed(directory, config.documents.uploadRetentionSeconds) };
-    await print(json ? `${JSON.stringify(report)}\n` : renderFields(report));
-  } finally {
-    folder.close();
-  }
 }
 
 async function maintainBucket({ command, json }: Invocation, sql: Sql): Promise<void> {

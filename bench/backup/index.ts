@@ -1,13 +1,12 @@
 // Backups: their speed against `cp` of the data folder, and what they cost the requests of the service meanwhile.
 
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { NICENESS } from '../../src/admin/backup.ts';
 import { newId } from '../../src/core/ids.ts';
-import { until } from '../../src/core/wait.ts';
 import { readConnection } from '../../src/embedded/postgres/index.ts';
 import { connectPostgres, type Sql } from '../../src/infra/postgres/client.ts';
 import { createObjectStore } from '../../src/infra/s3/client.ts';
@@ -36,13 +35,12 @@ export async function run(): Promise<void> {
   try {
     const url = readConnection(join(service.dataDir, 'postgres')) ?? '';
     const sql = connectPostgres({ url, applicationName: 'bench', log: silentLog, statementTimeoutMs: 0 });
-    const putAt = await fill(sql, service.dataDir, {
+    await fill(sql, service.dataDir, {
       documents: Number(values.documents),
       events: Number(values.events),
       bytes: Number(values.bytes),
     });
     await sql.end();
-    await awaitSnapshot(service.dataDir, putAt);
     await compare(service.dataDir, folder);
     const query = `size=10&authorization=${encodeURIComponent(BOOTSTRAP_KEY)}`;
     await measureBeside({
@@ -62,12 +60,11 @@ export async function run(): Promise<void> {
   }
 }
 
-/** Returns when the last object was put. */
 export async function fill(
   sql: Sql,
   dataDir: string,
   { documents, events, bytes }: { documents: number; events: number; bytes: number },
-): Promise<number> {
+): Promise<void> {
   const { secretAccessKey, port } = JSON.parse(readFileSync(join(dataDir, 'object-store.json'), 'utf8'));
   const endpoint = `http://127.0.0.1:${port}`;
   const keys = { accessKeyId: 'atrium', secretAccessKey };
@@ -92,7 +89,6 @@ export async function fill(
       });
   };
   await Promise.all(Array.from({ length: PUTS_AT_ONCE }, put));
-  const putAt = Date.now();
   await sql`
     INSERT INTO documents (id, workspace_id, upload_id, owner_id, name, object_key, status, file_size, file_type)
     SELECT id, ${WORKSPACE}, gen_random_uuid(), gen_random_uuid(), id || '.txt', ${WORKSPACE} || '/' || id || '.txt',
@@ -105,15 +101,6 @@ export async function fill(
     FROM generate_series(1, ${events}) AS n`;
   await sql`VACUUM ANALYZE`;
   await sql`CHECKPOINT`.catch(() => undefined);
-  return putAt;
-}
-
-/** The store's catalogue is copied once a minute; a backup asks the store itself for younger objects. */
-async function awaitSnapshot(dataDir: string, putAt: number): Promise<void> {
-  const path = join(dataDir, 'object-store', 'catalogue.snapshot.sqlite');
-  const isYounger = async (): Promise<boolean> =>
-    (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0) > putAt;
-  await until(isYounger, { everyMs: 100, timeoutMs: 120_000 });
 }
 
 /** A whole backup and one after it, against `cp` of the folder and of the backup. */

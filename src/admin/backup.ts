@@ -19,14 +19,12 @@ import {
   REBUILT_TABLES,
   readIdentity,
 } from '../documents/index.ts';
-import { openFileReader } from '../embedded/object-store/index.ts';
 import { MODEL_USAGE_PROJECTION } from '../gateway/index.ts';
 import type { Sql } from '../infra/postgres/client.ts';
 import { readMigrations } from '../infra/postgres/migrate.ts';
-import { createObjectStore, type ObjectStore } from '../infra/s3/client.ts';
-import { createTransfer, type ObjectReader } from '../infra/s3/transfer.ts';
+import { createObjectStore } from '../infra/s3/client.ts';
+import { createTransfer } from '../infra/s3/transfer.ts';
 import { openBacking, startBacking } from '../processes/backing.ts';
-import { objectStoreFolder } from '../processes/store.ts';
 import { createUsage } from '../usage/index.ts';
 
 /** For events that were accepted before the backup, to be stored. */
@@ -42,13 +40,6 @@ export type Context = { config: Config; log: Logger; record(sql: Sql, action: st
 export const openObjects = ({ objects: { bucket, region, formProfile } }: Config, s3: S3Settings) =>
   createObjectStore({ ...s3, bucket, region, formProfile });
 
-/** Those of the embedded store from its files, so that its clients and the service do not wait for the copies. */
-export function openReader(config: Config, objects: ObjectStore): ObjectReader & { close(): void } {
-  const transfer = createTransfer(objects);
-  if (config.objects.external !== undefined) return { get: transfer.get, close: () => undefined };
-  return openFileReader(objectStoreFolder(config), config.objects.bucket, transfer);
-}
-
 export const progressTo = (log: Logger) => createProgress((sentence) => log.warn({}, sentence));
 
 export async function backup(folder: string, { config, log, record }: Context): Promise<Done> {
@@ -57,12 +48,11 @@ export async function backup(folder: string, { config, log, record }: Context): 
   try {
     const sql = await connectDatabase(backing.databaseUrl, log);
     const objects = openObjects(config, backing.s3);
-    const reader = openReader(config, objects);
     try {
       await record(sql, 'service.backup');
       const report = await takeBackup(resolve(folder), {
         sql,
-        objects: reader,
+        objects: createTransfer(objects),
         lock: BACKUP_LOCK,
         objectKeys: OBJECT_KEYS,
         rebuilt: REBUILT_TABLES,
@@ -82,7 +72,6 @@ export async function backup(folder: string, { config, log, record }: Context): 
         refusal: `the backup is complete, but the store has no object for ${report.missing_objects} documents; manifest.json lists their keys`,
       };
     } finally {
-      reader.close();
       objects.close();
       await sql.end();
     }
@@ -136,7 +125,6 @@ export async function restore(folder: string, { config, log, record }: Context):
       isUsed: hasWorkspaces,
       rebuilt: REBUILT_TABLES,
       transfer: createTransfer(objects),
-      putSmall: backing.keepObjects,
       list: () => objects.list(''),
       isMark: (key) => key.startsWith(MARKS),
       ownerMark,

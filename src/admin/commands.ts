@@ -172,13 +172,6 @@ const STATED: Readonly<Record<string, Stated>> = {
       "make the bucket this database's as it is; objects without a record in it are swept from then on",
     required: [],
   },
-  'object-store set-aside': {
-    operation: 'object-store.set-aside',
-    audits: ['object-store.set-aside'],
-    meaning:
-      'of the embedded store, while the service is stopped: set aside the files that its catalogue does not name',
-    required: [],
-  },
   backup: {
     operation: 'service.backup',
     audits: ['service.backup'],

@@ -40,10 +40,6 @@ export const GROUPS: Readonly<Record<string, { meaning: string; example: string 
     meaning: 'whose objects the bucket holds, after a restored backup or a mistake',
     example: 'bucket show',
   },
-  'object-store': {
-    meaning: 'the embedded object store, after a copy that went wrong',
-    example: 'object-store set-aside',
-  },
   backup: { meaning: 'a copy of everything, in a folder', example: 'backup /backups/atrium' },
   verify: { meaning: 'whether a backup is whole', example: 'verify /backups/atrium' },
   restore: { meaning: 'a service from a backup', example: 'restore /backups/atrium' },

@@ -12,15 +12,7 @@ import { connectDatabase } from '../database.ts';
 import { BACKUP_LOCK, OBJECT_KEYS, REBUILT_TABLES, readIdentity } from '../documents/index.ts';
 import { createTransfer } from '../infra/s3/transfer.ts';
 import { type Backing, openBacking, startBacking } from '../processes/backing.ts';
-import {
-  awaitEvents,
-  type Context,
-  type Done,
-  EVENTS_WAIT_MS,
-  openObjects,
-  openReader,
-  progressTo,
-} from './backup.ts';
+import { awaitEvents, type Context, type Done, EVENTS_WAIT_MS, openObjects, progressTo } from './backup.ts';
 
 export async function move(file: string, { config, log, record }: Context): Promise<Done> {
   const next = readTarget(file);
@@ -30,7 +22,6 @@ export async function move(file: string, { config, log, record }: Context): Prom
   const backing = await openBacking(config, log);
   const target = await openTarget(next, { backing, sameStore, log });
   const [from, to] = [openObjects(config, backing.s3), openObjects(next, target.s3)];
-  const reader = openReader(config, from);
   try {
     const source = await connectDatabase(backing.databaseUrl, log);
     const sql = await connectDatabase(target.databaseUrl, log);
@@ -38,7 +29,7 @@ export async function move(file: string, { config, log, record }: Context): Prom
     if (!sameStore) await to.ensureBucket();
     try {
       const report = await moveService({
-        source: { sql: source, objects: reader },
+        source: { sql: source, objects: createTransfer(from) },
         target: {
           sql,
           objects: sameStore ? undefined : { put: transfer.put, list: () => to.list('') },
@@ -58,7 +49,6 @@ export async function move(file: string, { config, log, record }: Context): Prom
       await Promise.all([source.end(), sql.end()]);
     }
   } finally {
-    reader.close();
     from.close();
     to.close();
     await target.stop();

@@ -8,9 +8,6 @@ export const SMALL_OBJECT_BYTES = 1024 ** 2;
 export const OBJECTS_AT_ONCE = 32;
 /** Objects that are written at once: a store flushes several with one call of its disk. No client uses the service meanwhile. */
 export const WRITES_AT_ONCE = 64;
-/** Small objects that an embedded store writes together, and how many times so many at once. */
-export const BATCH_BYTES = 16 * 1024 ** 2;
-export const BATCHES_AT_ONCE = 2;
 /** A pack is rewritten when less than this share of it is of use. */
 export const PACK_LIVE_SHARE_MIN = 0.5;
 /** Each backup leaves a pack that is smaller than the others; more of them are made into one. */

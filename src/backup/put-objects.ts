@@ -3,17 +3,13 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import type { Progress } from '../core/progress.ts';
 import type { Transfer } from '../infra/s3/transfer.ts';
-import { BATCH_BYTES, BATCHES_AT_ONCE, SMALL_OBJECT_BYTES, WRITES_AT_ONCE } from './limits.ts';
+import { SMALL_OBJECT_BYTES, WRITES_AT_ONCE } from './limits.ts';
 import { packsFolder } from './manifest.ts';
 import { packPath, readEntry } from './packs.ts';
 import type { HeldEntry, WorkingSet } from './working-set.ts';
 
-/** An object in memory. */
-export type SmallObject = { key: string; contentType: string; body: Uint8Array<ArrayBuffer> };
-
 type Deps = {
   transfer: Pick<Transfer, 'put'>;
-  putSmall: ((objects: readonly SmallObject[]) => Promise<void>) | undefined;
   progress: Progress;
 };
 
@@ -37,7 +33,7 @@ export function startPuttingObjects(
 
 async function putObjects(
   directory: string,
-  { transfer, putSmall, progress, isWanted }: Deps & { isWanted(): boolean },
+  { transfer, progress, isWanted }: Deps & { isWanted(): boolean },
   set: WorkingSet,
 ): Promise<void> {
   const total = set.needed();
@@ -58,38 +54,14 @@ async function putObjects(
       await transfer.put(key, { size, type, body });
       note(1);
     };
-    const putBatch = async (batch: readonly HeldEntry[]): Promise<void> => {
-      const objects: SmallObject[] = [];
-      for (const entry of batch)
-        objects.push({ key: entry.key, contentType: entry.type, body: await bytesOf(pack, entry) });
-      await putSmall?.(objects);
-      note(objects.length);
-    };
     for (const page of set.entriesOf(id)) {
-      const together = putSmall === undefined ? [] : page.filter(isSmall);
-      const alone = putSmall === undefined ? page : page.filter((entry) => !isSmall(entry));
-      await eachOf(batchesOf(together), putBatch, { atOnce: BATCHES_AT_ONCE, isWanted });
-      await eachOf(alone, putOne, { atOnce: WRITES_AT_ONCE, isWanted });
+      await eachOf(page, putOne, { atOnce: WRITES_AT_ONCE, isWanted });
       if (!isWanted()) return;
     }
   }
 }
 
 const isSmall = ({ size }: HeldEntry): boolean => size <= SMALL_OBJECT_BYTES;
-
-function batchesOf(entries: readonly HeldEntry[]): HeldEntry[][] {
-  const batches: HeldEntry[][] = [];
-  let bytes = Number.POSITIVE_INFINITY;
-  for (const entry of entries) {
-    bytes += entry.size;
-    if (bytes > BATCH_BYTES) {
-      bytes = entry.size;
-      batches.push([]);
-    }
-    batches.at(-1)?.push(entry);
-  }
-  return batches;
-}
 
 /** Begins no more once one has failed; throws its error when those that were begun have ended. */
 async function eachOf<Item>(

@@ -18,7 +18,7 @@ import {
   tableFile,
   workingSetPath,
 } from './manifest.ts';
-import { type SmallObject, startPuttingObjects } from './put-objects.ts';
+import { startPuttingObjects } from './put-objects.ts';
 import { checkBackup } from './verify.ts';
 import { openWorkingSet, type WorkingSet } from './working-set.ts';
 
@@ -34,8 +34,6 @@ export type RestoreDeps = {
   /** Tables that the service makes anew by itself. */
   rebuilt: readonly string[];
   transfer: Pick<Transfer, 'put'>;
-  /** Writes small objects of differing keys together, where the store can. */
-  putSmall: ((objects: readonly SmallObject[]) => Promise<void>) | undefined;
   list(): AsyncIterable<ListedObject[]>;
   /** Whether an object of the bucket is a mark of a database; and the mark of the one that owns the bucket. */
   isMark(key: string): boolean;

@@ -5,7 +5,6 @@ import type { Logger } from '../core/logger.ts';
 import { SettingsError } from '../core/settings-reader.ts';
 import { postgresFolder } from '../database.ts';
 import { isInUse, openDataFolder } from '../embedded/data-folder.ts';
-import type { EmbeddedStore } from '../embedded/object-store/index.ts';
 import {
   type EmbeddedPostgres,
   hasCluster,
@@ -17,8 +16,6 @@ import { readEmbeddedObjects, startEmbeddedObjects } from './store.ts';
 export type Backing = {
   databaseUrl: string;
   s3: S3Settings;
-  /** Of the embedded store, where this process has started it. */
-  keepObjects?: EmbeddedStore['keep'];
   stop(): Promise<void>;
 };
 
@@ -53,7 +50,7 @@ export async function startBacking(config: Config, log: Logger): Promise<Backing
     if (postgres !== undefined) stops.push(postgres.stop);
     if (databaseUrl === undefined || s3 === undefined)
       throw new Error('a backing service is neither set nor embedded');
-    return { databaseUrl, s3, ...(objects && { keepObjects: objects.keep }), stop };
+    return { databaseUrl, s3, stop };
   } catch (error) {
     await stop();
     throw error;

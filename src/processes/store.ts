@@ -7,11 +7,10 @@ import { replaceFile } from '../core/durable.ts';
 import { randomBase62 } from '../core/ids.ts';
 import type { Logger } from '../core/logger.ts';
 import { isLoopback, toOrigin } from '../core/origin.ts';
-import { type EmbeddedStore, startObjectStore } from '../embedded/object-store/index.ts';
+import { startObjectStore } from '../embedded/object-store/index.ts';
 
 /** Where the embedded store is, or would be. */
-export const objectStoreFolder = ({ dataDir }: Pick<Config, 'dataDir'>): string =>
-  join(dataDir, 'object-store');
+const objectStoreFolder = ({ dataDir }: Pick<Config, 'dataDir'>): string => join(dataDir, 'object-store');
 
 /** Of the embedded store. */
 const ACCESS_KEY_ID = 'atrium';
@@ -29,7 +28,7 @@ export function readEmbeddedObjects(config: Config, log: Logger): S3Settings | u
 export async function startEmbeddedObjects(
   config: Config,
   log: Logger,
-): Promise<{ settings: S3Settings } & Pick<EmbeddedStore, 'keep' | 'close'>> {
+): Promise<{ settings: S3Settings; close(): Promise<void> }> {
   const directory = objectStoreFolder(config);
   const identity = readIdentity(`${directory}.json`, log) ?? { secretAccessKey: randomBase62(30), port: 0 };
   const options = {
@@ -40,7 +39,6 @@ export async function startEmbeddedObjects(
     accessKeyId: ACCESS_KEY_ID,
     secretAccessKey: identity.secretAccessKey,
     corsOrigins: config.server.corsOrigins,
-    retentionSeconds: config.documents.uploadRetentionSeconds,
   };
   const fixedPort = config.objects.embeddedPort;
   const store =
@@ -65,7 +63,6 @@ export async function startEmbeddedObjects(
       accessKeyId: options.accessKeyId,
       secretAccessKey: options.secretAccessKey,
     },
-    keep: store.keep,
     close: store.close,
   };
 }

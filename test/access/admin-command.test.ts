@@ -1,10 +1,9 @@
 import { expect, test } from 'bun:test';
-import { readdirSync, writeFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseCommandLine } from '../../src/admin/command-line.ts';
 import { COMMANDS } from '../../src/admin/commands.ts';
 import { GROUPS } from '../../src/admin/groups.ts';
-import { startStore, storeOptions } from '../object-store/fixture.ts';
 import { type AdminResult, runAdmin } from '../support/admin.ts';
 import { freshFolder } from '../support/folders.ts';
 import { shared } from '../support/shared.ts';
@@ -140,53 +139,21 @@ test('every command is of a group, and the example of each group is understood',
   }
 });
 
-test.each([
-  ['workspaces list', 'database'],
-  ['object-store set-aside', 'object store'],
-])('%s is refused in one line in a folder without a %s, and nothing is made there', async (words, what) => {
-  const folder = freshFolder();
-  const child = Bun.spawn([process.execPath, ADMIN, ...words.split(' ')], {
-    env: { PATH: process.env['PATH'], DATA_DIR: folder },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  expect(await child.exited).toBe(2);
-  expect(await new Response(child.stderr).text()).toMatch(
-    new RegExp(`^admin: DATA_DIR: ".*" holds no ${what}; .*\n$`),
-  );
-  expect(readdirSync(folder)).toEqual([]);
-});
-
-/** Sets aside the one file without a name of a fresh folder. */
-async function setAside(environment: Record<string, string>): Promise<AdminResult & { aside: number }> {
-  const folder = freshFolder();
-  const store = join(folder, 'object-store');
-  await (await startStore(storeOptions(store))).close();
-  writeFileSync(join(store, 'blobs', 'unknown'), 'left behind');
-  const child = Bun.spawn([process.execPath, ADMIN, 'object-store', 'set-aside'], {
-    env: { PATH: process.env['PATH'], DATA_DIR: folder, ...environment },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  const [out, err] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-  ]);
-  return { code: await child.exited, out, err, aside: readdirSync(join(store, 'aside')).length };
-}
-
-test('files are set aside with a row of the audit log', async () => {
-  const { url, sql } = administration.database;
-  expect(await setAside({ DATABASE_URL: url })).toMatchObject({ code: 0, err: '', aside: 1 });
-  const [row] = await sql`SELECT action, actor FROM audit_log ORDER BY created_at DESC, id DESC LIMIT 1`;
-  expect(row).toMatchObject({ action: 'object-store.set-aside', actor: 'command-line' });
-});
-
-test('files are set aside also where the folder has no database that starts, and one sentence says so', async () => {
-  const { code, err, aside } = await setAside({});
-  expect({ code, aside }).toEqual({ code: 0, aside: 1 });
-  expect(err).toMatch(
-    /^admin: the audit log has no row of object-store.set-aside, because the database cannot be used: DATA_DIR.*\n$/,
-  );
-});
+test.each([['workspaces list', 'database']])(
+  '%s is refused in one line in a folder without a %s, and nothing is made there',
+  async (words, what) => {
+    const folder = freshFolder();
+    const child = Bun.spawn([process.execPath, ADMIN, ...words.split(' ')], {
+      env: { PATH: process.env['PATH'], DATA_DIR: folder },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    expect(await child.exited).toBe(2);
+    expect(await new Response(child.stderr).text()).toMatch(
+      new RegExp(`^admin: DATA_DIR: ".*" holds no ${what}; .*\n$`),
+    );
+    expect(readdirSync(folder)).toEqual([]);
+  },
+);
 
 test('the help names every command, and with a command its options', async () => {
   const all = await admin('--help');

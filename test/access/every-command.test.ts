@@ -44,7 +44,6 @@ const RUN: readonly string[] = [
   'audit service',
   'bucket show',
   'bucket adopt',
-  'object-store set-aside',
   'search reindex',
   'search verify',
 ];

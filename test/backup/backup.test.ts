@@ -322,36 +322,6 @@ test('a restore that was cut off can be made again, and what it has written is n
   for (const key of keys) expect(await contentOf(target, key)).toBeDefined();
 });
 
-test('small objects are given together to a store that takes them so, and large ones alone', async () => {
-  const { keys } = await filled();
-  const folder = freshFolder();
-  await backUp(source, folder);
-  await using target = await store.start();
-  const batches: number[] = [];
-  const alone: string[] = [];
-  await restoreInto(target, folder, {
-    async putSmall(objects) {
-      batches.push(objects.length);
-      for (const { key, contentType: type, body } of objects)
-        await target.transfer.put(key, { size: body.length, type, body: new Blob([body]) });
-    },
-    transfer: {
-      put: async (key, object) => {
-        alone.push(key);
-        await target.transfer.put(key, object);
-      },
-    },
-  });
-  expect(batches).toEqual([3]);
-  expect(alone).toEqual(keys.slice(3));
-  for (const key of keys) expect(await contentOf(target, key)).toEqual(await contentOf(source, key));
-  await using other = await store.start();
-  const failing = restoreInto(other, folder, {
-    putSmall: () => Promise.reject(new Error('cut off')),
-  });
-  await expect(failing).rejects.toThrow('cut off');
-});
-
 const KILLED_BACKUP = join(import.meta.dir, 'killed-backup.ts');
 
 test('a backup that was killed leaves the one before, and the next one goes on from it', async () => {

@@ -32,10 +32,7 @@ let objects: ObjectStore;
 beforeAll(async () => {
   database = await testDatabase();
   const place = { directory: folder, host: '127.0.0.1', port: 0, bucket: 'atrium' };
-  embedded = await startObjectStore(
-    { ...place, ...credentials, corsOrigins: [], retentionSeconds: 86_400 },
-    console,
-  );
+  embedded = await startObjectStore({ ...place, ...credentials, corsOrigins: [] }, console);
   const { endpoint } = embedded;
   const bucket = { bucket: 'atrium', endpoint, publicEndpoint: endpoint, formProfile: 'standard' } as const;
   objects = createObjectStore({ ...bucket, ...credentials });

@@ -38,7 +38,6 @@ export function useBuckets(): void {
         accessKeyId: 'sweep',
         secretAccessKey: 'sweep-secret',
         corsOrigins: [],
-        retentionSeconds: 86_400,
       },
       console,
     );

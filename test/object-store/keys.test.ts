@@ -43,7 +43,6 @@ const PIECES = [
   '\uffff',
   '\ufeff',
   'blobs',
-  'staging',
 ];
 
 /** Any text, and text made of the pieces that file systems, URLs and XML stumble over. */

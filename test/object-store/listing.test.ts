@@ -17,7 +17,7 @@ test('pages together name every key below the prefix once, in byte order, whatev
     fc.property(keys, prefixes, fc.integer({ min: 1, max: 40 }), (unsorted, prefix, max) => {
       const sorted = unsorted.toSorted(byBytes);
       const rows = sorted.map(
-        (item): ListedRow => ({ key: Buffer.from(item), size: 0, etag: '', modified_ms: 0 }),
+        (item): ListedRow => ({ key: Buffer.from(item), size: 0, etag: '', modifiedMs: 0 }),
       );
       const read = (range: { from: Uint8Array; below: Uint8Array; limit: number }) =>
         rows

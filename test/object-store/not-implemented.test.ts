@@ -75,6 +75,7 @@ describe('an operation or an option that the store does not have', () => {
     ['x-amz-storage-class', put({ StorageClass: 'GLACIER' })],
     ['x-amz-tagging', put({ Tagging: 'a=b' })],
     ['x-amz-server-side-encryption', put({ ServerSideEncryption: 'AES256' })],
+    ['x-amz-checksum-crc64nvme', put({ ChecksumCRC64NVME: 'AAAAAAAAAAA=' })],
     ['x-amz-checksum-crc32c', put({ ChecksumCRC32C: 'AAAAAA==' })],
     ['x-amz-checksum-sha1', put({ ChecksumSHA1: 'AAAA' })],
     ['x-amz-checksum-sha256', put({ ChecksumSHA256: 'AAAA' })],

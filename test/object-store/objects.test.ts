@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'bun:test';
 import { createHash } from 'node:crypto';
-import { Readable } from 'node:stream';
 import {
   CreateBucketCommand,
   DeleteObjectCommand,
@@ -66,21 +65,8 @@ describe('an object', () => {
     expect(await store.text('empty')).toBe('');
   });
 
-  test('may come as a stream, which the SDK sends in aws-chunked encoding, with a checksum behind it', async () => {
-    const parts = Array.from({ length: 50 }, (_, index) => Buffer.alloc(7_000 + index, index));
-    const ContentLength = parts.reduce((sum, part) => sum + part.length, 0);
-    await store.put('streamed', Readable.from(parts), { ContentLength });
-    const got = await store.client.send(
-      new GetObjectCommand({ Bucket: BUCKET, Key: 'streamed', ChecksumMode: 'ENABLED' }),
-    );
-    expect(Buffer.from((await got.Body?.transformToByteArray()) ?? []).equals(Buffer.concat(parts))).toBe(
-      true,
-    );
-    expect(got.ContentEncoding).toBeUndefined();
-  });
-
-  test.each(['CRC32', 'CRC64NVME'] as const)('may come with a %s', async (ChecksumAlgorithm) => {
-    await store.put('summed', 'some content', { ChecksumAlgorithm });
+  test('may come with a CRC32', async () => {
+    await store.put('summed', 'some content', { ChecksumAlgorithm: 'CRC32' });
     expect(await store.text('summed')).toBe('some content');
   });
 

@@ -7,7 +7,7 @@ import { createObjectStore, type ObjectStore } from '../../src/infra/s3/client.t
 import { FORM_PROFILES, type FormProfile } from '../../src/infra/s3/form-profiles.ts';
 import { createPresigner } from '../../src/infra/s3/presign.ts';
 import { postFile } from '../acceptance/support/uploads.ts';
-import { CREDENTIALS, REGION, startTestStore } from '../object-store/fixture.ts';
+import { BUCKET, CREDENTIALS, REGION, startTestStore } from '../object-store/fixture.ts';
 import { missingStore, STORES, type StoreName, startRealStore } from '../support/object-stores.ts';
 
 const identity = {
@@ -148,7 +148,7 @@ describe.each(cases)('$store, $profile', ({ store: name, profile }) => {
       endpoint,
       publicEndpoint: endpoint,
       region: REGION,
-      bucket: 'atrium-forms',
+      bucket: BUCKET,
       formProfile: profile,
     });
     await objects.ensureBucket();

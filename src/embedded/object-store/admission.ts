@@ -11,6 +11,8 @@ export type Authority = 'service' | 'grant';
 /** A request under a grant: the bytes that it has moved since it last had moved a step. */
 type Granted = { readonly socket: Socket; steppedAtMs: number; moved: number };
 
+export type Admission = ReturnType<typeof createAdmission>;
+
 /** `admit` throws SlowDown where as many requests run under grants as may, and all move; the service's own always get a permit. */
 export function createAdmission(nowMs: () => number = () => performance.now()) {
   /** In the order in which they came. */

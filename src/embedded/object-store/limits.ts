@@ -18,9 +18,6 @@ export const limits = {
   documentBytesMax: 4 * MiB,
   deleteKeysMax: 1000,
   listKeysMax: 1000,
-  /** A line of the aws-chunked encoding (chunk header or trailer). */
-  chunkLineBytesMax: 4 * KiB,
-  chunkTrailersMax: 16,
 
   clockSkewMsMax: 15 * 60_000,
   presignedSecondsMax: 7 * 24 * 3600,
@@ -28,8 +25,6 @@ export const limits = {
   /** Received bytes that wait for the disk, per upload, before the socket is paused. */
   writeBufferBytes: 256 * KiB,
   readBufferBytes: 256 * KiB,
-  /** Beside the store, files up to this size are read at once, and larger ones in parts. */
-  wholeReadBytesMax: MiB,
   /** Dirty bytes of one upload before they are pushed to the disk, so that the last fsync is short. */
   unsyncedBytesMax: 64 * MiB,
   /** Received bytes between two collections: buffers lie outside the heap, where their garbage is not seen. */
@@ -54,14 +49,6 @@ export const limits = {
   lingerMsMax: 10_000,
   lingerBytesMax: 256 * MiB,
 
-  /** Files without a name at the start that neither an upload nor a deletion explains: more say that the catalogue is wrong. */
-  unexplainedMax: 32,
-  /** The pause between two snapshots of the catalogue, at least; and in lengths of the last one, so that large ones are rarer. */
-  snapshotEveryMs: 60_000,
-  snapshotPauseFactor: 20,
-  /** The interval of checking the files set aside; how long they are kept, if that is shorter. */
-  expireEveryMsMax: 3_600_000,
-
   /** For another process, which is just ending, to let go of the directory. */
   directoryLockMsMax: 3_000,
 
@@ -72,9 +59,6 @@ export const limits = {
     1,
     Math.min(16, Math.floor((Number(process.env['UV_THREADPOOL_SIZE']) || availableParallelism()) / 2)),
   ),
-
-  /** For objects that come together. */
-  keepMsMax: 120_000,
 
   startMsMax: 60_000,
   /** For running requests at the end. */

@@ -68,7 +68,7 @@ export function renderListing(request: StoreRequest, { prefix }: ListQuery, page
   const contents = page.rows.map((row) =>
     element('Contents', [
       element('Key', encode(Buffer.from(row.key).toString('utf8'))),
-      element('LastModified', new Date(row.modified_ms).toISOString()),
+      element('LastModified', new Date(row.modifiedMs).toISOString()),
       element('ETag', `"${row.etag}"`),
       element('Size', row.size),
       element('StorageClass', 'STANDARD'),

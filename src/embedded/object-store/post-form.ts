@@ -7,7 +7,6 @@ import { toError } from '../../core/errors.ts';
 import { ClientGone, S3Error } from './errors.ts';
 import { limits } from './limits.ts';
 import type { StoreRequest } from './request.ts';
-import { pumpBody } from './request-body.ts';
 
 /** The fields before the file, by lower-case name. */
 export type FormFields = ReadonlyMap<string, string>;
@@ -45,7 +44,7 @@ export async function readPostForm<Result>(
     upload.catch((error: unknown) => parser.destroy(toError(error)));
   });
   try {
-    await pumpBody(request, parser);
+    await request.sendBody(parser);
     endForm();
   } catch (cause) {
     const error = isOurs(cause) ? toError(cause) : new S3Error('MalformedPOSTRequest');

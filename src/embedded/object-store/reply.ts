@@ -2,8 +2,8 @@
 import { closeSync, createReadStream } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
-import type { ByteRange } from './byte-range.ts';
 import { limits } from './limits.ts';
+import type { ByteRange } from './reads.ts';
 
 export interface Reply {
   readonly status: number;

@@ -2,72 +2,61 @@
 // the store ignored would seem to have had its effect.
 import { createSigner } from '../../infra/s3/signature-v4.ts';
 import { type Authentication, createAuthenticator } from './authentication.ts';
-import { createBucketOperations } from './bucket-operations.ts';
-import { notImplemented } from './errors.ts';
-import { assertBucketName, assertKey } from './names.ts';
-import { createObjectOperations } from './object-operations.ts';
+import { notImplemented, S3Error } from './errors.ts';
 import type { Objects } from './objects.ts';
-import { createPostOperation } from './post-operation.ts';
-import { createFormVerifier } from './post-signature.ts';
+import { createOperations } from './operations.ts';
+import { createFormUpload } from './post-operation.ts';
 import type { Reply } from './reply.ts';
-import type { StoreRequest } from './request.ts';
+import { assertBucketName, assertKey, type StoreRequest } from './request.ts';
 import type { Credentials } from './signature.ts';
 
 /** Options of the signature, and options that clients add to any request. S3 gives no meaning to `x-` without `amz`. */
 const TAKEN_BY_ALL =
   /^x-(?!amz-)|^x-amz-(algorithm|checksum-mode|content-sha256|credential|date|expires|sdk-.+|signature|signedheaders|user-agent)$/;
 
-/** How clients send a body. */
-const OF_BODIES = [
-  'content-encoding',
-  'x-amz-checksum-crc32',
-  'x-amz-checksum-crc64nvme',
-  'x-amz-decoded-content-length',
-  'x-amz-trailer',
-];
+/** Of requests with a body: a checksum that the SDK adds. */
+const CHECKSUM = 'x-amz-checksum-crc32';
 
 /** Headers without `x-amz-` that S3 gives a meaning to in a request that changes something. */
 const OPTIONS_OF_CHANGES =
   /^(cache-control|content-disposition|content-encoding|content-language|expires|if-.+)$/;
 
-interface Operation {
-  readonly run: (request: StoreRequest, authentication: Authentication) => Reply | Promise<Reply>;
+type Operation = {
+  run(request: StoreRequest, authentication: Authentication): Reply | Promise<Reply>;
   /** Query parameters and headers, in lower case. */
-  readonly takes: readonly string[];
-}
+  takes: readonly string[];
+};
 
 /** The returned function carries a request out; it throws the S3Error to answer. */
-export function createRoutes(parts: { objects: Objects; credentials: Credentials; now: () => number }) {
+export function createRoutes(parts: { objects: Objects; credentials: Credentials; now(): number }) {
   const { objects, credentials, now } = parts;
   const signer = createSigner(credentials);
   const authenticate = createAuthenticator({ credentials, signer, now });
-  const onObject = createObjectOperations({ objects, signer });
-  const onBucket = createBucketOperations({ objects, signer, region: credentials.region });
-  const verifyForm = createFormVerifier({ credentials, signer });
-  const postObject = createPostOperation({ objects, verifyForm, now });
+  const on = createOperations({ objects, region: credentials.region });
+  const uploadByForm = createFormUpload({ objects, credentials, signer, now });
   const operations: Readonly<Record<string, Operation>> = {
-    'GET object': { run: onObject.get, takes: ['response-content-disposition', 'response-content-type'] },
-    'HEAD object': { run: onObject.head, takes: [] },
-    'PUT object': { run: onObject.put, takes: OF_BODIES },
+    'GET object': { run: on.getObject, takes: ['response-content-disposition', 'response-content-type'] },
+    'HEAD object': { run: on.headObject, takes: [] },
+    'PUT object': { run: on.putObject, takes: [CHECKSUM] },
     'COPY object': {
-      run: onObject.copy,
+      run: on.copyObject,
       takes: ['x-amz-copy-source', 'x-amz-copy-source-if-match', 'x-amz-metadata-directive'],
     },
-    'DELETE object': { run: onObject.remove, takes: ['if-match'] },
+    'DELETE object': { run: on.deleteObject, takes: ['if-match'] },
     'GET bucket': {
-      run: onBucket.list,
+      run: on.listObjects,
       takes: ['list-type', 'prefix', 'continuation-token', 'encoding-type'],
     },
-    'HEAD bucket': { run: onBucket.head, takes: [] },
-    'PUT bucket': { run: onBucket.create, takes: OF_BODIES },
-    'POST bucket?delete': { run: onBucket.remove, takes: ['delete', ...OF_BODIES] },
+    'HEAD bucket': { run: on.headBucket, takes: [] },
+    'PUT bucket': { run: on.createBucket, takes: [CHECKSUM] },
+    'POST bucket?delete': { run: on.deleteObjects, takes: ['delete', CHECKSUM] },
   };
 
   return async function route(request: StoreRequest): Promise<Reply> {
     const { method, bucket, key } = request;
     if (method === 'POST' && key === '' && request.query.length === 0) {
       assertBucketName(bucket);
-      return await postObject(request);
+      return await uploadByForm(request);
     }
     const authentication = authenticate(request);
     request.admit(authentication.presigned ? 'grant' : 'service');
@@ -77,6 +66,7 @@ export function createRoutes(parts: { objects: Objects; credentials: Credentials
     if (key !== '') assertKey(key);
     assertTaken(request, operation?.takes ?? []);
     if (operation === undefined) throw notImplemented(name);
+    if (bucket !== objects.bucket) throw new S3Error('NoSuchBucket', { details: { BucketName: bucket } });
     return await operation.run(request, authentication);
   };
 }

@@ -8,21 +8,20 @@ import { ClientGone, S3Error, toS3Error } from './errors.ts';
 import { limits } from './limits.ts';
 import type { Objects } from './objects.ts';
 import { type Reply, sendReply } from './reply.ts';
-import { parseRequest } from './request.ts';
-import { dropRest } from './request-body.ts';
+import { dropRest, StoreRequest } from './request.ts';
 import { createRoutes } from './routes.ts';
 import type { Credentials } from './signature.ts';
 import { element, renderDocument } from './xml.ts';
 
 const CLIENT_LEFT: ReadonlySet<unknown> = new Set(['ERR_STREAM_PREMATURE_CLOSE', 'ECONNRESET', 'EPIPE']);
 
-interface StoreServerOptions {
-  readonly objects: Objects;
-  readonly credentials: Credentials;
-  readonly corsOrigins: readonly string[];
+type StoreServerOptions = {
+  objects: Objects;
+  credentials: Credentials;
+  corsOrigins: readonly string[];
   /** Called with failures of the store itself, of which the client sees InternalError at most. */
-  readonly onFault: (error: unknown) => void;
-}
+  onFault(error: unknown): void;
+};
 
 export function createStoreServer(options: StoreServerOptions) {
   const route = createRoutes({ ...options, now: Date.now });
@@ -32,10 +31,10 @@ export function createStoreServer(options: StoreServerOptions) {
 
   async function answer(message: IncomingMessage, response: ServerResponse, waits: boolean): Promise<void> {
     const requestId = randomBytes(8).toString('hex').toUpperCase();
-    const place = admission.begin(message.socket);
-    let isWaiting = waits;
+    const permit = admission.begin(message.socket);
+    let request: StoreRequest | undefined;
     const send = (reply: Reply) => {
-      const ending = isWaiting ? { connection: 'close' } : {};
+      const ending = (request?.waitsForContinue ?? waits) ? { connection: 'close' } : {};
       const shared = {
         'x-amz-request-id': requestId,
         // Browsers must use the declared type of a file, and never guess.
@@ -43,21 +42,17 @@ export function createStoreServer(options: StoreServerOptions) {
         ...cors.headers(message.headers),
         ...ending,
       };
-      return sendReply(response, { ...reply, headers: { ...reply.headers, ...shared } }, place.moved);
+      return sendReply(response, { ...reply, headers: { ...reply.headers, ...shared } }, permit.moved);
     };
     try {
-      const acceptBody = () => {
-        if (isWaiting) response.writeContinue();
-        isWaiting = false;
-      };
-      const request = parseRequest(message, { acceptBody, admit: place.admit, moved: place.moved });
+      request = new StoreRequest(message, { response, permit, waits });
       await send(await (request.method === 'OPTIONS' ? cors.preflight(request) : route(request)));
     } catch (error) {
       if (isFault(error)) options.onFault(error);
       if (error instanceof ClientGone || response.headersSent) response.destroy();
       else await send(renderError(toS3Error(error), { requestId, target: message.url ?? '' }));
     } finally {
-      place.done();
+      permit.done();
       dropRest(message);
     }
   }

@@ -1,39 +1,43 @@
 // The thread of the store: opens the directory, listens, and ends on request.
-import { serveThread } from '../../core/thread.ts';
+import { toError } from '../../core/errors.ts';
+import type { FromStore, StoreOptions } from './index.ts';
+import { openObjects } from './objects.ts';
 import { createStoreServer } from './server.ts';
-import { openStore } from './store.ts';
-import type { GivenObject, ObjectStoreOptions, StoreCalls, StoreNotice } from './thread-messages.ts';
 
-serveThread<ObjectStoreOptions, StoreCalls, number>(
-  async (options, notify: (notice: StoreNotice) => void) => {
-    const onFault = (error: unknown) => notify({ type: 'fault', reason: String(error) });
-    // One request that trips over a defect, ours or a parser's, must not end the uploads of all others.
-    for (const event of ['uncaughtException', 'unhandledRejection']) process.on(event, onFault);
-    const { accessKeyId, secretAccessKey, region, corsOrigins } = options;
-    const retentionMs = options.retentionSeconds * 1000;
-    const { objects, recovery } = await openStore(options.directory, { retentionMs, onFault });
-    const { unexplained, returned } = recovery;
-    if (unexplained + returned > 0) {
-      const sentence = `of the files, ${unexplained} without a name were set aside, and ${returned} that have one came back`;
-      notify({ type: 'notice', sentence });
-    }
-    const server = createStoreServer({
-      objects,
-      credentials: { accessKeyId, secretAccessKey, region },
-      corsOrigins,
-      onFault,
+declare const self: Worker;
+
+const say = (message: FromStore): void => self.postMessage(message);
+const onFault = (error: unknown): void => say({ fault: String(error) });
+
+async function start(options: StoreOptions): Promise<() => Promise<void>> {
+  const { directory, bucket, host, port, accessKeyId, secretAccessKey, region, corsOrigins } = options;
+  const objects = await openObjects(directory, bucket);
+  const credentials = { accessKeyId, secretAccessKey, region };
+  const server = createStoreServer({ objects, credentials, corsOrigins, onFault });
+  try {
+    say({ port: await server.listen(host, port) });
+  } catch (error) {
+    objects.close();
+    throw error;
+  }
+  return async () => {
+    await server.close();
+    objects.close();
+  };
+}
+
+// One request that meets a defect, ours or a parser's, must not end the uploads of all others.
+for (const event of ['uncaughtException', 'unhandledRejection']) process.on(event, onFault);
+
+let close: () => Promise<void> = async () => undefined;
+self.onmessage = async ({ data }: MessageEvent<StoreOptions | 'close'>) => {
+  if (data === 'close') {
+    await close().catch(onFault);
+    say({ closed: true });
+  } else {
+    close = await start(data).catch((error: unknown) => {
+      say({ refusal: toError(error).message });
+      return async () => undefined;
     });
-    const close = async (): Promise<void> => {
-      await server.close();
-      await objects.close();
-    };
-    try {
-      if (!objects.hasBucket(options.bucket)) await objects.createBucket(options.bucket);
-      const keep = (given: readonly GivenObject[]): Promise<void> => objects.keep(options.bucket, given);
-      return { opened: await server.listen(options.host, options.port), calls: { close, keep } };
-    } catch (error) {
-      await objects.close();
-      throw error;
-    }
-  },
-);
+  }
+};

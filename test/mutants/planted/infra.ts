@@ -223,9 +223,9 @@ export const infra: readonly Planted[] = [
   },
   {
     mistake: 'an older version takes a newer catalogue for its own',
-    file: 'src/embedded/object-store/database.ts',
-    text: '    refuseNewer(database, path);\n',
-    replacement: '',
+    file: 'src/embedded/object-store/catalogue.ts',
+    text: 'if (found !== 0 && found !== VERSION)',
+    replacement: 'if (found === -1)',
     test: 'test/object-store/copies.test.ts',
     name: 'a catalogue of a newer version',
   },
