@@ -25,39 +25,32 @@ export const quiet = createProgress(() => undefined);
 type Parts = { endpoint: string; database: TestDatabase; objects: ObjectStore; transfer: Transfer };
 export type Service = Parts & AsyncDisposable;
 
-/** All buckets are in one store. */
+/** Services with a bucket each, in a store of its own. */
 export async function startStoreOfBackups() {
-  const keys = { accessKeyId: 'backup', secretAccessKey: 'backup-secret' };
-  const store = await startObjectStore(
-    {
-      directory: freshFolder(),
-      host: '127.0.0.1',
-      port: 0,
+  const stores: Awaited<ReturnType<typeof startObjectStore>>[] = [];
+  const openBucket = async () => {
+    const shared = {
+      bucket: 'backups',
       region: 'us-east-1',
-      bucket: 'first',
-      corsOrigins: [],
-      ...keys,
-    },
-    console,
-  );
-  const openBucket = async (): Promise<ObjectStore> => {
+      accessKeyId: 'backup',
+      secretAccessKey: 'backup-secret',
+    };
+    const place = { directory: freshFolder(), host: '127.0.0.1', port: 0, corsOrigins: [] };
+    const store = await startObjectStore({ ...shared, ...place }, console);
+    stores.push(store);
     const { endpoint } = store;
-    const bucket = `b-${crypto.randomUUID()}`;
     const objects = createObjectStore({
+      ...shared,
       endpoint,
       publicEndpoint: endpoint,
-      region: 'us-east-1',
-      bucket,
       formProfile: 'standard',
-      ...keys,
     });
-    await objects.ensureBucket();
-    return objects;
+    return { endpoint, objects };
   };
   const start = async (): Promise<Service> => {
-    const [database, objects] = await Promise.all([testDatabase(), openBucket()]);
+    const [database, { endpoint, objects }] = await Promise.all([testDatabase(), openBucket()]);
     return {
-      endpoint: store.endpoint,
+      endpoint,
       database,
       objects,
       transfer: createTransfer(objects),
@@ -67,7 +60,12 @@ export async function startStoreOfBackups() {
       },
     };
   };
-  return { start, [Symbol.asyncDispose]: () => store.close() };
+  return {
+    start,
+    async [Symbol.asyncDispose]() {
+      for (const store of stores) await store.close();
+    },
+  };
 }
 
 /** The object first and then the row, as a confirm does. */

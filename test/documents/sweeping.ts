@@ -1,4 +1,4 @@
-// Buckets of an embedded store and databases of their own, and sweeps between them.
+// Embedded stores and databases of their own, and sweeps between them.
 
 import { afterAll, beforeAll } from 'bun:test';
 import type { Logger } from '../../src/core/logger.ts';
@@ -13,54 +13,36 @@ import { silentLog, type TestDatabase, testDatabase } from '../support/database.
 import { freshFolder } from '../support/folders.ts';
 
 const DAY_SECONDS = 86_400;
-const folder = freshFolder();
 const later = async () => new Date(Date.now() + 2 * DAY_SECONDS * 1000);
 
 /** Both are there while the tests of a file run. */
 export let database: TestDatabase;
 export let other: TestDatabase;
-let embedded: Awaited<ReturnType<typeof startObjectStore>>;
+const stores: Awaited<ReturnType<typeof startObjectStore>>[] = [];
 
-/** Starts the store and the databases for the tests of the file, and ends them after these. */
+/** Starts the databases for the tests of the file, and ends them and the stores after these. */
 export function useBuckets(): void {
   beforeAll(async () => {
     database = await testDatabase();
     other = await testDatabase();
     // Databases of a test come from one template; in life each has an identity of its own.
     await other.sql`UPDATE documents_identity SET id = gen_random_uuid()`;
-    embedded = await startObjectStore(
-      {
-        directory: folder,
-        host: '127.0.0.1',
-        port: 0,
-        region: 'us-east-1',
-        bucket: 'atrium',
-        accessKeyId: 'sweep',
-        secretAccessKey: 'sweep-secret',
-        corsOrigins: [],
-      },
-      console,
-    );
   });
   afterAll(async () => {
-    await embedded.close();
+    for (const store of stores.splice(0)) await store.close();
     await database.drop();
     await other.drop();
   });
 }
 
+/** The bucket of a store of its own. */
 export async function openBucket(bucket: string): Promise<ObjectStore> {
-  const objects = createObjectStore({
-    endpoint: embedded.endpoint,
-    publicEndpoint: embedded.endpoint,
-    region: 'us-east-1',
-    bucket,
-    accessKeyId: 'sweep',
-    secretAccessKey: 'sweep-secret',
-    formProfile: 'standard',
-  });
-  await objects.ensureBucket();
-  return objects;
+  const shared = { bucket, region: 'us-east-1', accessKeyId: 'sweep', secretAccessKey: 'sweep-secret' };
+  const place = { directory: freshFolder(), host: '127.0.0.1', port: 0, corsOrigins: [] };
+  const store = await startObjectStore({ ...shared, ...place }, console);
+  stores.push(store);
+  const { endpoint } = store;
+  return createObjectStore({ ...shared, endpoint, publicEndpoint: endpoint, formProfile: 'standard' });
 }
 
 /** What an operator is told, beside the keys that stay. */
