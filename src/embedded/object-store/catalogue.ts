@@ -41,6 +41,9 @@ export type StoredObject = {
   version: string;
 };
 
+/** The object to delete: any under the key, or only that version, or only that ETag (without quotes). */
+export type Removal = Partial<Pick<StoredObject, 'version' | 'etag'>> & { key: string };
+
 export type ListedRow = Pick<StoredObject, 'size' | 'etag' | 'modifiedMs'> & { key: Uint8Array };
 
 /**

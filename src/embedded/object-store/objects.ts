@@ -8,14 +8,11 @@ import { createDiskProbe } from '../../core/disk-fault.ts';
 import { makeFolder, syncFolder } from '../../core/durable.ts';
 import { codeOf } from '../../core/errors.ts';
 import { type Blob, createBlobs } from './blobs.ts';
-import { openCatalogue, type StoredObject } from './catalogue.ts';
+import { openCatalogue, type Removal, type StoredObject } from './catalogue.ts';
 import { createDisk } from './disk.ts';
 import { S3Error } from './errors.ts';
 import { limits } from './limits.ts';
 import { type ListPage, type ListQuery, readPage } from './listing.ts';
-
-/** The object to delete: any under the key, or only that version, or only that ETag (without quotes). */
-export type Removal = { key: string; version?: string; etag?: string };
 
 export type Objects = Awaited<ReturnType<typeof openObjects>>;
 

@@ -1,8 +1,8 @@
 // Writes the XML documents of the protocol, and reads the one that clients send: the body of DeleteObjects.
 import { XMLParser, XMLValidator } from 'fast-xml-parser';
+import type { Removal } from './catalogue.ts';
 import { S3Error } from './errors.ts';
 import { limits } from './limits.ts';
-import type { Removal } from './objects.ts';
 import { assertKey } from './request.ts';
 
 export const S3_NAMESPACE = 'http://s3.amazonaws.com/doc/2006-03-01/';
