@@ -2,7 +2,7 @@ import { toEmailKey } from '../core/email.ts';
 import { valueError } from '../core/errors.ts';
 import { isUuid } from '../core/ids.ts';
 import { type Page, type PageRequest, toPage, toPageRequest } from '../http/paging.ts';
-import { readTime } from '../http/time-parameter.ts';
+import { readTime } from '../http/parsed.ts';
 import type { AuditEntry, AuditQuery } from './schema.ts';
 import type { AuditFilter, AuditRow, AuditStore } from './store/audit.ts';
 

@@ -3,7 +3,7 @@
 import { forbidden, unauthenticated } from '../core/errors.ts';
 import { isHttps } from '../http/client.ts';
 import { explainOtherSite } from '../http/provenance.ts';
-import { splitTarget } from '../http/request.ts';
+import { splitTarget } from '../http/url.ts';
 import { SESSION_SECONDS } from './limits.ts';
 
 export type Cookie = {

@@ -4,8 +4,8 @@
 import { Elysia } from 'elysia';
 import { notFound } from '../core/errors.ts';
 import type { Http } from '../http/http.ts';
-import { splitTarget } from '../http/request.ts';
 import { onBehalfOf, stateOf } from '../http/state.ts';
+import { splitTarget } from '../http/url.ts';
 
 const CALLS_PATH = '/admin/call';
 

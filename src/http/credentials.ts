@@ -4,8 +4,8 @@ import { forbidden, unauthenticated, ValidationFailure } from '../core/errors.ts
 import type { Principal, Scope } from '../core/principal.ts';
 import { missing } from './mistakes.ts';
 import { explainForeign } from './provenance.ts';
-import type { Parameters } from './request.ts';
 import type { CredentialKind, Operation } from './routes.ts';
+import type { Parameters } from './url.ts';
 
 /**
  * Key text → its principal, without a promise where it is cached; undefined for unknown, expired or revoked keys.

@@ -1,8 +1,9 @@
-// /docs: the OpenAPI document of the operations, and a page that shows and calls them. The page is Swagger UI from a package,
-// with our script (docs-page/); it works without internet.
+// /docs: the OpenAPI document of the operations, a page that shows and calls them (Swagger UI from a package, with our script in
+// docs-page/), and the folder docs/ of this version as pages. All of it works without internet.
 
+import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { dirname, join, posix } from 'node:path';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { swagger } from '@elysiajs/swagger';
@@ -10,10 +11,10 @@ import { Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
 import { notFound } from '../core/errors.ts';
 import { acceptedEncoding } from './accept.ts';
-import { createDocumentation } from './documentation.ts';
+import { describeOperations, documentInfo } from './document.ts';
 import type { Http } from './http.ts';
 import { parameters } from './input.ts';
-import { describeOperations, documentInfo } from './openapi-document.ts';
+import { answerTextPage, OVERVIEW_PATH } from './text-page.ts';
 
 const compress = promisify(gzip);
 
@@ -43,9 +44,9 @@ const DOCUMENT_TTL_MS = 1000;
 export function createDocs(http: Http, version: string) {
   const describe = cachedFor(DOCUMENT_TTL_MS, () => describeOperations(http.operations()));
   const readAsset = createAssets();
+  const readPage = createPages();
   return new Elysia({ name: 'docs', tags: ['docs'] })
     .use(http.plugin)
-    .use(createDocumentation(http))
     .use(
       swagger({
         path: '/docs',
@@ -78,7 +79,52 @@ export function createDocs(http: Http, version: string) {
     .get('/docs/assets/:file', ({ params: { file }, request }) => readAsset(file, request), {
       params: parameters(Type.Object({ file: Type.String() })),
       detail: { hide: true },
+    })
+    .get('/docs/pages/*', ({ params: { page } }) => readPage(page), {
+      params: parameters(Type.Object({ page: Type.String() })),
+      detail: { hide: true },
     });
+}
+
+const FOLDER = join(import.meta.dir, '../../docs');
+const IMAGES: Record<string, string> = { png: 'image/png', svg: 'image/svg+xml' };
+
+/** The pages of the folder docs/. Relative links work, because each has the place that it has there. Throws 404 for other names. */
+function createPages() {
+  let files: ReadonlySet<string> | undefined;
+  const rendered = new Map<string, string>();
+  return (page: string): Response => {
+    files ??= new Set(new Bun.Glob('**/*.{md,png,svg}').scanSync(FOLDER));
+    if (!files.has(page)) throw notFound('Not Found');
+    const mediaType = IMAGES[page.slice(page.lastIndexOf('.') + 1)];
+    if (mediaType !== undefined)
+      return new Response(Bun.file(join(FOLDER, page)), { headers: { 'content-type': mediaType } });
+    const body = rendered.get(page) ?? renderPage(page, files);
+    rendered.set(page, body);
+    return answerTextPage(`${page} – Atrium`, body);
+  };
+}
+
+/** A link that leads out of the folder, to files of the repository, is text; so is a picture that is not here. */
+function renderPage(page: string, files: ReadonlySet<string>): string {
+  const isHere = (target: string | null): boolean => {
+    if (target === null || /^(?:[a-z]+:|#|\/)/.test(target)) return true;
+    return files.has(posix.join(posix.dirname(page), target.replace(/#.*/, '')));
+  };
+  const html = Bun.markdown.html(readFileSync(join(FOLDER, page), 'utf8'), { headings: { ids: true } });
+  const body = new HTMLRewriter()
+    .on('a', {
+      element: (link) => {
+        if (!isHere(link.getAttribute('href'))) link.removeAndKeepContent();
+      },
+    })
+    .on('picture, img', {
+      element: (picture) => {
+        if (!isHere(picture.getAttribute('src'))) picture.remove();
+      },
+    })
+    .transform(html);
+  return `<nav><a href="/">Atrium</a> · <a href="${OVERVIEW_PATH}">Documentation</a></nav>\n<main>${body}</main>`;
 }
 
 /** Compresses each file once, for browsers that accept it: Swagger UI has 1.7 MB. Throws 404 for other names. */

@@ -11,7 +11,7 @@ import type { Authenticators } from './credentials.ts';
 import { createInnerCalls } from './inner-calls.ts';
 import { createRequestMetrics } from './metrics.ts';
 import { createHttpPlugin } from './plugin.ts';
-import { createRouteTable } from './route-table.ts';
+import { RouteTable } from './route-table.ts';
 import type { ElysiaRoute } from './routes.ts';
 import { createRunning } from './running.ts';
 
@@ -46,9 +46,9 @@ export function createHttp({
   explainFailure,
   onInterrupt,
 }: HttpDeps) {
-  const table = createRouteTable(cors);
+  const table = new RouteTable(cors);
   const requestMetrics = createRequestMetrics();
-  const running = createRunning({ cors, findClient, access, requestMetrics, table, onInterrupt });
+  const running = createRunning({ cors, findClient, access, requestMetrics, onInterrupt });
   const { isRefusing } = running;
   let app: AnyElysia | undefined;
   /** Answers a request from inside. */
@@ -61,7 +61,7 @@ export function createHttp({
     requestMetrics,
     handle,
     call: createInnerCalls({ handle, table }),
-    operations: table.operations,
+    operations: () => table.operations(),
     /**
      * From now on requests are answered by this application, of whose routes those of `openRoutes` need no key. Returns `fetch` for its server.
      * Throws where a route is not safe (routes.ts).

@@ -1,7 +1,8 @@
 // Parameters with their own grammar, which the operation receives parsed.
 
 import { Kind, type TSchema, type TUnsafe, Type, TypeRegistry } from '@sinclair/typebox';
-import type { ValidationEntry } from '../core/errors.ts';
+import { parseDateTime } from '../core/date-time.ts';
+import { type ValidationEntry, ValidationFailure } from '../core/errors.ts';
 
 const PARSED = 'Parsed';
 
@@ -19,3 +20,20 @@ TypeRegistry.Set(PARSED, () => false);
 
 export const parseWith = (schema: TSchema, input: unknown, loc: (string | number)[]): ParseOutcome<unknown> =>
   (schema['parse'] as Parse<unknown>)(String(input), loc);
+
+/** Milliseconds since 1970; undefined for an absent or blank parameter. Throws ValidationFailure for any other text. */
+export function readTime(name: string, text: string | undefined): number | undefined {
+  if (text === undefined || text.trim() === '') return undefined;
+  const at = parseDateTime(text.trim());
+  if (at !== undefined) return at.getTime();
+  const error = 'not a date or time';
+  throw new ValidationFailure([
+    {
+      type: 'datetime_parsing',
+      loc: ['query', name],
+      input: text,
+      ctx: { error },
+      msg: `Input should be a valid datetime, ${error}`,
+    },
+  ]);
+}

@@ -62,12 +62,12 @@ export function createHttpPlugin({
         const hosts = explainHosts(request);
         if (hosts !== undefined) throw hosts;
         const state = stateOf(request);
-        const { operation, parse } = table.of(request, route);
+        const { operation, parameters } = table.of(request, route);
         state.operation = operation;
         // What a request in progress asks of the service itself is a part of that request.
         if (state.caller === undefined && isRefusing() && operation.area !== 'health')
           throw new ShuttingDown();
-        state.parameters = parse(request.url);
+        state.parameters = parameters;
         if (operation.credential === 'none' && state.parameters.entries.length > 0)
           throw new ValidationFailure(state.parameters.entries);
         if (operation.noIdleTimeout) state.setIdleTimeout(0);
@@ -114,12 +114,12 @@ export function createHttpPlugin({
         }
         if (state.isAnswered) return new Response(null, { status: 503 });
         state.failure = error;
-        return renderFailure(error, state.operation ?? table.unmatched, {
+        return renderFailure(error, state.route, {
           explain: explainFailure,
           fields: {
             request_id: state.requestId,
             ...unsampledFields(state.trace),
-            route: (state.operation ?? table.unmatched).path,
+            route: state.route.path,
           },
           log,
         });

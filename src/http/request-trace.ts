@@ -2,8 +2,8 @@
 
 import type { TraceContext } from '../core/trace-context.ts';
 import { beginTrace, isSpan, isTracing } from '../core/tracing.ts';
-import { showPath, splitTarget } from './request.ts';
 import type { RequestState } from './state.ts';
+import { showPath, splitTarget } from './url.ts';
 
 /** Probes come every few seconds, and are not traced. */
 const PROBES = /^\/(?:healthz|readyz|metrics)?$/;

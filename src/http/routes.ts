@@ -102,7 +102,7 @@ type Detail = {
   hide?: boolean;
 };
 
-export const NONE = Type.Object({});
+const NONE = Type.Object({});
 
 /**
  * The operation of a route. Throws where the route names no key and is not among the open ones, or where it has a schema that Elysia
@@ -144,6 +144,16 @@ export function toOperation({ method, path, hooks }: ElysiaRoute, openRoutes: re
   operation.responses = responsesOf(operation, response);
   return operation;
 }
+
+/** Stands for all requests that no route answers. */
+export const UNMATCHED: Operation = {
+  ...toOperation(
+    { method: 'GET', path: '*', hooks: { detail: { operationId: 'http.unmatched', tags: ['http'] } } },
+    ['GET *'],
+  ),
+  path: '*',
+  work: 'exempt',
+};
 
 type RouteHooks = Omit<RouteOptions, 'key'> & {
   params?: TObject;

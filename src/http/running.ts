@@ -9,17 +9,15 @@ import type { Cors } from './cors.ts';
 import { internalError, shuttingDown } from './failures.ts';
 import { UNREAD_TIMEOUT_SECONDS } from './limits.ts';
 import type { RequestMetrics } from './metrics.ts';
-import { showPath } from './request.ts';
 import { beginRequestTrace, endRequestTrace } from './request-trace.ts';
-import type { RouteTable } from './route-table.ts';
 import { beginState, changedTo, isRequestId, type RequestState } from './state.ts';
+import { showPath } from './url.ts';
 
 export type RunningDeps = {
   cors: Cors;
   findClient: FindClient;
   access: AccessLog;
   requestMetrics: RequestMetrics;
-  table: RouteTable;
   /** At the deadline of a shutdown, the requests in progress are answered 503. */
   onInterrupt: OnInterrupt;
 };
@@ -27,7 +25,7 @@ export type RunningDeps = {
 type Server = Bun.Server<undefined>;
 type Fetch = (request: Request) => Response | Promise<Response>;
 
-export function createRunning({ cors, findClient, access, requestMetrics, table, onInterrupt }: RunningDeps) {
+export function createRunning({ cors, findClient, access, requestMetrics, onInterrupt }: RunningDeps) {
   let refusing = false;
   /** Ends each request in progress with a 503. */
   const running = new Set<() => void>();
@@ -44,7 +42,7 @@ export function createRunning({ cors, findClient, access, requestMetrics, table,
     else headers.set('x-request-id', state.requestId);
     cors.mark?.(request, response);
     const durationMs = performance.now() - state.startedAtMs;
-    const operation = state.operation ?? table.unmatched;
+    const operation = state.route;
     if (operation.noIdleTimeout) state.setIdleTimeout(UNREAD_TIMEOUT_SECONDS);
     requestMetrics.observe(operation, response.status, durationMs);
     access({
@@ -73,7 +71,6 @@ export function createRunning({ cors, findClient, access, requestMetrics, table,
         new Promise((resolve) => {
           const state = beginState(request, server, findClient(request, server));
           const asked = forElysia(request);
-          const operationOf = () => state.operation ?? table.unmatched;
           const end = (answer: () => Response): void => {
             state.leave();
             if (!running.delete(interrupt)) return;
@@ -83,10 +80,10 @@ export function createRunning({ cors, findClient, access, requestMetrics, table,
             } catch (failure) {
               // The log may be what fails: the cause goes to standard error.
               process.emitWarning(toError(failure));
-              resolve(internalError(operationOf(), { 'x-request-id': state.requestId }));
+              resolve(internalError(state.route, { 'x-request-id': state.requestId }));
             }
           };
-          const interrupt = (): void => end(() => shuttingDown(operationOf()));
+          const interrupt = (): void => end(() => shuttingDown(state.route));
           running.add(interrupt);
           const answer = async (): Promise<void> => {
             const response = await fetch(asked);

@@ -5,8 +5,8 @@ import type { Principal } from '../core/principal.ts';
 import type { TraceContext } from '../core/trace-context.ts';
 import { bodyMemory } from './body.ts';
 import { keepScheme } from './client.ts';
-import type { Parameters } from './request.ts';
-import type { Operation } from './routes.ts';
+import { type Operation, UNMATCHED } from './routes.ts';
+import type { Parameters } from './url.ts';
 
 type Server = Bun.Server<undefined>;
 
@@ -97,6 +97,11 @@ export class RequestState {
     this.requestId = outer?.requestId ?? requestIdOf(request);
     this.trace = outer?.trace;
     this.address = outer?.address ?? null;
+  }
+
+  /** The operation, or what stands for all requests that no route answers. */
+  get route(): Operation {
+    return this.operation ?? UNMATCHED;
   }
 
   /** The caller; throws where the route asks for no key. */

@@ -10,7 +10,7 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import type { Logger } from '../core/logger.ts';
-import { toPlainSchema } from '../http/openapi.ts';
+import { toPlainSchema } from '../http/document.ts';
 import type { ToolCounts } from './metrics.ts';
 import { listResources, RESOURCE_TEMPLATES, readResource } from './resources.ts';
 import { createRun, type Run } from './run.ts';

@@ -4,7 +4,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { plugin } from 'bun';
-import { describeOperations, documentInfo } from '../../src/http/openapi-document.ts';
+import { describeOperations, documentInfo } from '../../src/http/document.ts';
 import type { Operation } from '../../src/http/routes.ts';
 import { allOperations } from './generated-pages.ts';
 

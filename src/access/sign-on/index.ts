@@ -8,7 +8,7 @@ import { newId } from '../../core/ids.ts';
 import type { Logger } from '../../core/logger.ts';
 import { createSemaphore } from '../../core/semaphore.ts';
 import { isHttps } from '../../http/client.ts';
-import { splitTarget } from '../../http/request.ts';
+import { splitTarget } from '../../http/url.ts';
 import { createKeyText, hashSecret, shownPrefix } from '../key-text.ts';
 import { SIGN_ONS_MAX } from '../limits.ts';
 import { renderCookie } from '../session-cookie.ts';

@@ -1,7 +1,7 @@
 import type { Clock } from '../../core/clock.ts';
 import { clampTime } from '../../core/date-time.ts';
 import { valueError } from '../../core/errors.ts';
-import { readTime } from '../../http/time-parameter.ts';
+import { readTime } from '../../http/parsed.ts';
 import { addHistograms, type Histogram, percentileOf } from '../accounting/sums.ts';
 import { MODEL_USAGE_DAYS_MAX } from '../limits.ts';
 import type { ModelUsageRead, ModelUsageSums } from '../schema.ts';

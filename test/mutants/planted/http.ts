@@ -185,7 +185,7 @@ export const http: readonly Planted[] = [
   },
   {
     mistake: 'the document leaves out answers of 404',
-    file: 'src/http/openapi.ts',
+    file: 'src/http/document.ts',
     text: 'Object.entries(responses).map(',
     replacement: "Object.entries(responses).filter(([status]) => status !== '404').map(",
     test: 'test/acceptance/permissions.test.ts',

@@ -1,21 +1,79 @@
-// Operations → operation objects of OpenAPI 3.1. Schemas with an $id become components, so that generated clients have the
-// interface's names.
+// The OpenAPI 3.1 document of the whole interface, from what the routes state (its schemas are JSON Schema 2020-12). Schemas with an $id
+// become components, so that generated clients have the interface's names.
 
 import { Kind, OptionalKind, type TObject, type TSchema } from '@sinclair/typebox';
-import { CREDENTIALS } from './credentials.ts';
+import { CREDENTIALS, SECURITY_SCHEMES } from './credentials.ts';
 import type { Operation } from './routes.ts';
 import type { BodySpec, ResponseSpec } from './schemas.ts';
 
 type JsonSchema = Record<string, unknown>;
 
 /** Collects the components that the operations' schemas refer to. */
-export type SchemaComponents = Record<string, JsonSchema>;
+type SchemaComponents = Record<string, JsonSchema>;
 
-/**
- * One operation as an OpenAPI operation object; named schemas are added to `components`. Members that are undefined are
- * absent in the JSON text.
- */
-export function toOpenApiOperation(operation: Operation, components: SchemaComponents) {
+const DESCRIPTION = `Documents, models, conversations, bots and usage events for an organisation’s AI applications, in one self-hosted service.
+
+**Begin here.** Press *Authorize* and paste an API key: where nothing is configured the first start makes one, which stays in the file \`first-key\` of the data folder. Then open an operation, press *Try it out* and *Execute*. Programs read the same description at [/docs/json](/docs/json).
+
+**Keys.** One kind of key serves every area; each operation says which scope the key needs and where it is sent. A key belongs to one workspace, the \`workspace_id\` of the paths. The key is checked before the body is read: a request whose key is absent, unknown or not allowed is answered with that, whatever its body holds.
+
+**Errors.** A request that fails validation is answered 422 with every mistake at once, other refusals with one sentence in \`detail\`; the operations that follow the API of OpenAI answer errors in its shape. Where a backing service is away the answer is 503 with \`Retry-After\`. While the service ends, every operation but the probes answers 503. A method that a path does not have is answered 405. Every answer has the header \`x-request-id\`, under which the service’s log knows the request.`;
+
+export const documentInfo = (version: string) => ({
+  openapi: '3.1.0',
+  info: { title: 'Atrium', version, description: DESCRIPTION },
+});
+
+/** A tag of an area that the interface gives a version. */
+const versioned = (name: string, version: string, description: string) => ({
+  name,
+  description: `Version ${version}. ${description}`,
+  'x-version': version,
+});
+
+/** The areas of the interface, in the order in which they are described. */
+const TAGS = [
+  versioned(
+    'documents',
+    '1.0.0',
+    'Upload, find, describe, archive, bin and download files, whose bytes go straight to the store.',
+  ),
+  versioned(
+    'models',
+    '0.0.0',
+    'Chat completions, completions, embeddings and images, as in the API of OpenAI. Each operation stands below `/v1` ' +
+      'and at the root; set the base URL of an SDK to `/v1` of this service.',
+  ),
+  versioned('chat', 'v1', 'Chat sessions of communication channels, and their messages.'),
+  versioned('bots', 'v1', 'The webhook of chat apps, and the registrations of bots.'),
+  { name: 'mcp', description: 'Tools and resources for models, by the Model Context Protocol.' },
+  versioned('compute', 'v1', 'Work for the processor, to probe with.'),
+  { name: 'metrics', description: 'Usage events: reading, recording and summing them.' },
+  { name: 'access', description: 'Workspaces, the people in them, and their API keys.' },
+  { name: 'administration', description: 'The state of the service and of what stands behind it.' },
+  { name: 'health', description: 'Probes and metrics for those who operate the service. They need no key.' },
+];
+
+/** The operations and the schemas that they name, as they are now: examples and choices may depend on the configuration. */
+export function describeOperations(operations: readonly Operation[]) {
+  const schemas: SchemaComponents = {};
+  const paths: Record<string, Record<string, object>> = {};
+  const described = operations.filter(({ isHidden }) => !isHidden);
+  for (const operation of described) {
+    const methods = paths[operation.path] ?? {};
+    methods[operation.method.toLowerCase()] = toOpenApiOperation(operation, schemas);
+    paths[operation.path] = methods;
+  }
+  const areas = new Set(described.map(({ area }) => area));
+  return {
+    tags: TAGS.filter(({ name }) => areas.has(name)),
+    paths,
+    components: { securitySchemes: SECURITY_SCHEMES, schemas },
+  };
+}
+
+/** Members that are undefined are absent in the JSON text. */
+function toOpenApiOperation(operation: Operation, components: SchemaComponents) {
   const { id, area, summary, description, credential, scope, responses, events, audits } = operation;
   const { schemes, header, place } = CREDENTIALS[credential];
   const scoped = scope === undefined ? '' : ` with the scope \`${scope}\``;

@@ -1,5 +1,5 @@
-// From the request's own URL to checked parameters. The router only chooses the operation: its own decoding
-// and coercion are not used, because they lose locations, repeats and odd names.
+// The URL of a request: its path and query as checked parameters, and as the log shows it. Elysia's router only chooses the route: its
+// own decoding and coercion lose locations, repeats and odd names.
 
 import { Kind, type TObject, type TSchema } from '@sinclair/typebox';
 import type { ValidationEntry } from '../core/errors.ts';
@@ -9,6 +9,7 @@ import { missing } from './mistakes.ts';
 import type { Operation } from './routes.ts';
 import { createValidator, unstorableText, type Validator } from './validation.ts';
 
+/** `entries`: every mistake in the parameters. */
 export type Parameters = {
   path: Record<string, unknown>;
   query: Record<string, unknown>;
@@ -17,26 +18,39 @@ export type Parameters = {
 
 const NO_PARAMETERS: Parameters = { path: {}, query: {}, entries: [] };
 
-/** The parser of a URL: path and query parameters, with every mistake found in them. */
-export type ParameterParser = (url: string) => Parameters;
+/** The parameters of a URL; undefined where its path is not that of the operation. */
+export type ParameterParser = (url: string) => Parameters | undefined;
 
 export function createParameterParser(
   operation: Pick<Operation, 'path' | 'parameters' | 'query' | 'lastTakesRest'>,
 ): ParameterParser {
-  const takesNone =
-    Object.keys(operation.parameters.properties).length === 0 &&
-    Object.keys(operation.query.properties).length === 0 &&
-    operation.query.additionalProperties !== false;
-  if (takesNone) return () => NO_PARAMETERS;
-  const readPath = createPathReader(operation);
+  const pattern = toUrlPattern(operation);
+  const inPath = Object.entries(operation.parameters.properties).map(
+    ([name, schema]) => [name, createValidator(schema)] as const,
+  );
   const readQuery = createQueryReader(operation.query);
   return (url) => {
-    const target = splitTarget(url);
+    const found = pattern.exec(url);
+    if (found === null) return undefined;
+    if (inPath.length === 0 && readQuery === undefined) return NO_PARAMETERS;
     const entries: ValidationEntry[] = [];
-    const path = readPath(target.path, entries);
-    const query = readQuery(target.search, entries);
-    return { path, query, entries };
+    const path: Record<string, unknown> = {};
+    for (const [name, validate] of inPath) {
+      const text = decode(found.groups?.[name] ?? '', ['path', name], entries);
+      if (text !== undefined) path[name] = check(validate, text, ['path', name], entries);
+    }
+    return { path, query: readQuery?.(found.groups?.['query'] ?? '', entries) ?? {}, entries };
   };
+}
+
+/** Fits the URLs with the path of the operation, segment by segment, an outer slash behind it or not. */
+function toUrlPattern({ path, lastTakesRest }: Pick<Operation, 'path' | 'lastTakesRest'>): RegExp {
+  const segments = path
+    .replace(/(?<=.)\/$/, '')
+    .replaceAll('.', '\\.')
+    .replace(lastTakesRest ? /\{(\w+)\}$/ : /$^/, '(?<$1>[^/?][^?]*?)')
+    .replaceAll(/\{(\w+)\}/g, '(?<$1>[^/?]+)');
+  return new RegExp(`^(?:[a-z]+://[^/]*)?${segments}${path === '/' ? '' : '/?'}(?:\\?(?<query>.*))?$`, 's');
 }
 
 const SHOWN_PATH_MAX = 200;
@@ -64,31 +78,6 @@ export function splitTarget(url: string): { path: string; search: string } {
   };
 }
 
-function createPathReader(operation: Pick<Operation, 'path' | 'parameters' | 'lastTakesRest'>) {
-  const placeholders = operation.path
-    .split('/')
-    .map((segment, position) => ({ name: /^\{(\w+)\}$/.exec(segment)?.[1], position }))
-    .filter((segment): segment is { name: string; position: number } => segment.name !== undefined)
-    .map(({ name, position }) => ({
-      name,
-      position,
-      validate: createValidator(property(operation.parameters, name)),
-    }));
-  const last = operation.path.split('/').length - 1;
-  return (path: string, entries: ValidationEntry[]): Record<string, unknown> => {
-    const segments = path.split('/');
-    const values: Record<string, unknown> = {};
-    for (const { name, position, validate } of placeholders) {
-      const loc = ['path', name];
-      const takesRest = operation.lastTakesRest && position === last;
-      const raw = takesRest ? segments.slice(position).join('/').replace(/\/$/, '') : segments[position];
-      const text = decode(raw ?? '', loc, entries);
-      if (text !== undefined) values[name] = collect(validate(text, loc), entries);
-    }
-    return values;
-  };
-}
-
 type QueryParameter = {
   name: string;
   repeated: boolean;
@@ -97,6 +86,7 @@ type QueryParameter = {
   validate: Validator;
 };
 
+/** Undefined for a query that is not read. */
 function createQueryReader(schema: TObject) {
   const parameters: QueryParameter[] = Object.entries(schema.properties).map(([name, property]) => {
     const validate = createValidator(property);
@@ -110,14 +100,14 @@ function createQueryReader(schema: TObject) {
   });
   const names: ReadonlySet<string> = new Set(parameters.map(({ name }) => name));
   const strict = schema.additionalProperties === false;
+  if (names.size === 0 && !strict) return undefined;
   return (search: string, entries: ValidationEntry[]): Record<string, unknown> => {
     const given = search === '' ? undefined : parsePairs(search, { names, strict }, entries);
     const values: Record<string, unknown> = {};
     for (const { name, repeated, required, fallback, validate } of parameters) {
       const texts = given?.get(name);
       const loc = ['query', name];
-      if (texts !== undefined)
-        values[name] = collect(validate(repeated ? texts : texts.at(-1), loc), entries);
+      if (texts !== undefined) values[name] = check(validate, repeated ? texts : texts.at(-1), loc, entries);
       else if (fallback !== undefined) values[name] = fallback;
       else if (required) entries.push(missing(loc, null));
     }
@@ -204,16 +194,8 @@ function decode(
   return undefined;
 }
 
-function collect(
-  outcome: { value: unknown; entries: readonly ValidationEntry[] },
-  entries: ValidationEntry[],
-): unknown {
-  if (outcome.entries.length > 0) entries.push(...outcome.entries);
-  return outcome.value;
-}
-
-function property(schema: TObject, name: string): TSchema {
-  const found = schema.properties[name];
-  if (found === undefined) throw new Error(`the path names {${name}}, its parameters do not`);
-  return found;
+function check(validate: Validator, sent: unknown, loc: string[], entries: ValidationEntry[]): unknown {
+  const { value, entries: mistakes } = validate(sent, loc);
+  if (mistakes.length > 0) entries.push(...mistakes);
+  return value;
 }
