@@ -190,14 +190,6 @@ export const usage: readonly Planted[] = [
     name: 'what cannot be stored stays in the outbox',
   },
   {
-    mistake: 'an event that was stored before blocks the outbox, or is counted as refused',
-    file: 'src/usage/store/statement.ts',
-    text: 'ON CONFLICT (workspace_id, event_id, source) DO NOTHING\n',
-    replacement: '\n',
-    test: 'test/usage/outbox.test.ts',
-    name: 'in an upgrade',
-  },
-  {
     mistake: 'an event of the outbox is stored without the lock of its stripe',
     file: 'src/usage/store/lock-stripes.ts',
     text: 'SELECT pg_advisory_xact_lock(',
