@@ -10,6 +10,9 @@ COPY package.json bun.lock bunfig.toml ./
 RUN bun install --frozen-lockfile --production --omit peer && cp bun.lock node_modules/.bun.lock
 RUN find node_modules -type f \
   \( -name '*.map' -o -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' -o -name '*.a' \) -delete
+# Of pdfjs-dist only the character maps are read.
+RUN rm -rf node_modules/@napi-rs && find node_modules/pdfjs-dist -mindepth 1 -maxdepth 1 \
+  ! -name cmaps ! -name package.json ! -name LICENSE -exec rm -rf {} +
 
 FROM oven/bun:1.4.5-slim AS build
 WORKDIR /app

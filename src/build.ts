@@ -60,7 +60,7 @@ const placesOfSources: BunPlugin = {
   },
 };
 
-/** It asks for the folder of a package that is not installed, in a way that only the other form of modules has; the answer is caught. */
+/** It asks for the folder of a package in a way that only the other form of modules has, and catches the error. */
 const pdfWithoutMeta: BunPlugin = {
   name: 'pdf-without-meta',
   setup(build) {

