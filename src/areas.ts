@@ -116,7 +116,6 @@ export async function createAreas(
   const documents = createDocuments({
     sql,
     searchSql,
-    lastingSql,
     meilisearch: config.search.meilisearch,
     objects,
     invalidation,

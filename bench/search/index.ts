@@ -5,18 +5,16 @@ import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { whole } from '../lib/report.ts';
 import { workspacesOf } from './corpus.ts';
-import { measureDesigns } from './designs.ts';
 import { startFloor } from './floor.ts';
 import { ensureCorpus } from './load.ts';
 import { measureMirror } from './mirror.ts';
 import { measureBesideChanges, measureBesideSlow, measureQuick, measureWrites } from './mixed.ts';
-import { measurePending } from './pending.ts';
 import { startServer } from './server.ts';
 import type { Session } from './session.ts';
 import { measureShapes } from './shape-tables.ts';
 import { patchesOf } from './writes.ts';
 
-const PARTS = ['shapes', 'slow', 'writes', 'designs', 'pending', 'mirror'] as const;
+const PARTS = ['shapes', 'slow', 'writes', 'mirror'] as const;
 
 const OPTIONS = {
   documents: { type: 'string', default: '1000000' },
@@ -53,8 +51,6 @@ export async function run(): Promise<void> {
       await measureWrites(session, idle);
     });
   }
-  if (parts.includes('designs')) await measureDesigns(open);
-  if (parts.includes('pending')) await withSession(open, {}, measurePending);
   const { MEILI_URL, MEILI_API_KEY } = process.env;
   if (!parts.includes('mirror') || MEILI_URL === undefined) return;
   const environment = { MEILI_URL, ...(MEILI_API_KEY === undefined ? {} : { MEILI_API_KEY }) };

@@ -10,8 +10,6 @@ import { SERVICE } from '../../src/core/author.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import { newId } from '../../src/core/ids.ts';
 import { ENTRY_FORM, toSearchEntry } from '../../src/documents/search/entry.ts';
-import { createCommonTerms } from '../../src/documents/search/postgres/common-terms.ts';
-import { createCountFolding } from '../../src/documents/search/postgres/count-folding.ts';
 import { openDataFolder } from '../../src/embedded/data-folder.ts';
 import { readConnection, startPostgres } from '../../src/embedded/postgres/index.ts';
 import { connectPostgres, type Sql } from '../../src/infra/postgres/client.ts';
@@ -100,7 +98,6 @@ async function load(folder: string, workspaces: readonly Workspace[]): Promise<v
       await sql`INSERT INTO document_words (word) SELECT unnest(${[...words].sort()}::text[])`;
     });
     await step('indexes', restore);
-    await step('counts', () => fold(sql));
     await step('vacuum', async () => {
       await sql`UPDATE document_search_form SET version = ${ENTRY_FORM}`;
       await checkClasses(sql);
@@ -164,12 +161,6 @@ async function copyAll(url: string, workspaces: readonly Workspace[]): Promise<S
   }
   await copies.end();
   return words;
-}
-
-/** What the service's own job does with the changes that the triggers have noted. */
-async function fold(sql: Sql): Promise<void> {
-  const folding = createCountFolding({ sql, common: createCommonTerms(sql), log: silentLog });
-  await folding(new AbortController().signal);
 }
 
 async function checkClasses(sql: Sql): Promise<void> {

@@ -1,7 +1,7 @@
 // Documents that are written while the corpus stands: changes over HTTP, and inserts as a confirm makes them.
 
 import { newId, newRandomId } from '../../src/core/ids.ts';
-import { createSearchEntries } from '../../src/documents/search/postgres/entries.ts';
+import { createSearchEntries } from '../../src/documents/search/entries.ts';
 import { createDocumentStore } from '../../src/documents/store.ts';
 import { connectPostgres, type Sql } from '../../src/infra/postgres/client.ts';
 import { silentLog } from '../../test/support/database.ts';

@@ -36,9 +36,9 @@ import { binRoutes } from './routes/bin.ts';
 import { metadataRoutes } from './routes/metadata.ts';
 import { searchRoutes } from './routes/search.ts';
 import { uploadRoutes } from './routes/uploads.ts';
+import { createSearchEntries } from './search/entries.ts';
 import { createDocumentSearch } from './search/index.ts';
 import type { MirrorSettings } from './search/meilisearch/mirror.ts';
-import { createSearchEntries } from './search/postgres/entries.ts';
 import { createMeasureStorage } from './storage.ts';
 import { createDocumentStore } from './store.ts';
 import { createVectors, type VectorsSettings } from './vectors/index.ts';
@@ -53,7 +53,6 @@ export { createSearchMaintenance } from './search/maintenance.ts';
 export type DocumentsDeps = {
   sql: Sql;
   searchSql: Sql;
-  lastingSql: Sql;
   meilisearch: MirrorSettings | undefined;
   objects: ObjectStore;
   invalidation: Invalidation;
@@ -92,10 +91,10 @@ export function createDocuments(deps: DocumentsDeps): AreaWithRoutes & {
   /** Looks whether the models have changed. */
   reload(): void;
 } {
-  const { sql, searchSql, lastingSql, objects, meilisearch, invalidation, clock, log, settings } = deps;
+  const { sql, searchSql, objects, meilisearch, invalidation, clock, log, settings } = deps;
   const store = createDocumentStore(sql, createSearchEntries(), { reads: settings.content.reads });
   const { bucket } = objects;
-  const search = createDocumentSearch({ sql, searchSql, lastingSql, bucket, meilisearch, log });
+  const search = createDocumentSearch({ sql, searchSql, bucket, meilisearch, log });
   const documents = createCachedLookup({
     load: store.locate,
     ttlMs: CACHE_TTL_MS,

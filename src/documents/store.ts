@@ -19,7 +19,7 @@ import {
   type Preference,
   readList,
 } from './rows.ts';
-import type { SearchEntries } from './search/postgres/entries.ts';
+import type { SearchEntries } from './search/entries.ts';
 
 export type NewDocument = Omit<Document, 'createdAt' | 'curators' | 'deletedAt' | 'archivedAt'> & {
   /** Which of the objects under the temporary key it was made of. */

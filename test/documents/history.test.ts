@@ -6,7 +6,7 @@ import { newId } from '../../src/core/ids.ts';
 import { createHistoryStore } from '../../src/documents/history/store.ts';
 import { HISTORY_SWEEP_ROWS } from '../../src/documents/limits.ts';
 import type { Viewer } from '../../src/documents/policy.ts';
-import { createSearchEntries } from '../../src/documents/search/postgres/entries.ts';
+import { createSearchEntries } from '../../src/documents/search/entries.ts';
 import { createDocumentStore } from '../../src/documents/store.ts';
 import { testDatabase } from '../support/database.ts';
 import { shared } from '../support/shared.ts';

@@ -4,7 +4,7 @@ import { expect, test } from 'bun:test';
 import { newId } from '../../src/core/ids.ts';
 import { LIST_BYTES_MAX } from '../../src/documents/limits.ts';
 import type { Viewer } from '../../src/documents/policy.ts';
-import { createSearchEntries } from '../../src/documents/search/postgres/entries.ts';
+import { createSearchEntries } from '../../src/documents/search/entries.ts';
 import { createDocumentStore } from '../../src/documents/store.ts';
 import type { Position } from '../../src/http/paging.ts';
 import { testDatabase } from '../support/database.ts';

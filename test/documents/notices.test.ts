@@ -1,7 +1,7 @@
 // Processes hear of changes of what they cache of a document, and of no others: a transaction that notifies commits alone.
 
 import { afterAll, expect, test } from 'bun:test';
-import { createSearchEntries } from '../../src/documents/search/postgres/entries.ts';
+import { createSearchEntries } from '../../src/documents/search/entries.ts';
 import { createDocumentStore } from '../../src/documents/store.ts';
 import { createInvalidation } from '../../src/infra/postgres/invalidation.ts';
 import { eventually } from '../support/child.ts';

@@ -6,7 +6,7 @@ import { newId } from '../../src/core/ids.ts';
 import { PURGE_BATCH } from '../../src/documents/limits.ts';
 import { createBin } from '../../src/documents/operations/bin.ts';
 import type { Viewer } from '../../src/documents/policy.ts';
-import { createSearchEntries } from '../../src/documents/search/postgres/entries.ts';
+import { createSearchEntries } from '../../src/documents/search/entries.ts';
 import { createDocumentStore } from '../../src/documents/store.ts';
 import { testDatabase } from '../support/database.ts';
 import { shared } from '../support/shared.ts';

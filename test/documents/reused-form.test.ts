@@ -7,7 +7,7 @@ import { unavailable } from '../../src/core/errors.ts';
 import { newId, newRandomId } from '../../src/core/ids.ts';
 import type { Principal } from '../../src/core/principal.ts';
 import { type ConfirmDeps, createConfirm } from '../../src/documents/operations/confirm.ts';
-import { createSearchEntries } from '../../src/documents/search/postgres/entries.ts';
+import { createSearchEntries } from '../../src/documents/search/entries.ts';
 import { createDocumentStore } from '../../src/documents/store.ts';
 import { startObjectStore } from '../../src/embedded/object-store/index.ts';
 import { createObjectStore, type ObjectStore, type Removal } from '../../src/infra/s3/client.ts';

@@ -5,7 +5,7 @@ import { expect, test } from 'bun:test';
 import { newId, newRandomId } from '../../src/core/ids.ts';
 import type { Principal } from '../../src/core/principal.ts';
 import { createConfirm } from '../../src/documents/operations/confirm.ts';
-import { createSearchEntries } from '../../src/documents/search/postgres/entries.ts';
+import { createSearchEntries } from '../../src/documents/search/entries.ts';
 import { createDocumentStore } from '../../src/documents/store.ts';
 import { createObjectStore, type Removal, type StoredObject } from '../../src/infra/s3/client.ts';
 import { testDatabase } from '../support/database.ts';

@@ -5,7 +5,7 @@ import { newId, newRandomId } from '../../src/core/ids.ts';
 import type { Principal } from '../../src/core/principal.ts';
 import { readIdentity } from '../../src/documents/index.ts';
 import { createConfirm } from '../../src/documents/operations/confirm.ts';
-import { createSearchEntries } from '../../src/documents/search/postgres/entries.ts';
+import { createSearchEntries } from '../../src/documents/search/entries.ts';
 import { createDocumentStore, type NewDocument } from '../../src/documents/store.ts';
 import type { ObjectStore } from '../../src/infra/s3/client.ts';
 import { upload } from '../acceptance/support/uploads.ts';

@@ -5,7 +5,7 @@ import type { Logger } from '../../src/core/logger.ts';
 import { createBucketCustody } from '../../src/documents/jobs/custody.ts';
 import { createCustodyStore } from '../../src/documents/jobs/custody-store.ts';
 import { createSweep } from '../../src/documents/jobs/sweep.ts';
-import { createSearchEntries } from '../../src/documents/search/postgres/entries.ts';
+import { createSearchEntries } from '../../src/documents/search/entries.ts';
 import { createDocumentStore } from '../../src/documents/store.ts';
 import { startObjectStore } from '../../src/embedded/object-store/index.ts';
 import { createObjectStore, type ObjectStore } from '../../src/infra/s3/client.ts';

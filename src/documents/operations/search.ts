@@ -6,7 +6,7 @@ import { DEFAULT_ORDER, distinctOrder } from '../filter/order.ts';
 import { toPredicate } from '../filter/predicate.ts';
 import { FILTERS_MAX, PAGE_SIZE_DEFAULT, WINDOW_LIMIT_DEFAULT } from '../limits.ts';
 import type { Viewer } from '../policy.ts';
-import type { Answered } from '../search/planner.ts';
+import type { Answered } from '../search/index.ts';
 import type { ArchivedChoice, SearchQuery } from '../search/query.ts';
 import { normalise, wordsIn } from '../search/terms.ts';
 import type { SearchParameters } from '../search-schema.ts';

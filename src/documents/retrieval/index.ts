@@ -33,7 +33,7 @@ export type RetrieveAsPerson = (
 export function createRetrieval(deps: {
   sql: Sql;
   searchSql: Sql;
-  search: Pick<RetrieveDeps, 'prepare'> & { slow: Semaphore };
+  search: Pick<RetrieveDeps, 'plan'> & { slow: Semaphore };
   documents: VectorStoreDeps['documents'];
   searchVectors: SearchVectors;
   findUserByEmail: FindUserByEmail;
@@ -69,7 +69,7 @@ export function createRetrieval(deps: {
       };
     },
     searchVectors: deps.searchVectors,
-    prepare: deps.search.prepare,
+    plan: deps.search.plan,
     slow: deps.search.slow,
   });
   const periodic = (name: string, intervalMs: number, run: (signal: AbortSignal) => Promise<void>): Job =>

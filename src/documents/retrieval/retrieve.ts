@@ -8,7 +8,7 @@ import { abortable } from '../../core/wait.ts';
 import type { Predicate } from '../filter/ast.ts';
 import { DEFAULT_ORDER } from '../filter/order.ts';
 import type { Viewer } from '../policy.ts';
-import { isSlow, type Prepared } from '../search/postgres/prepared.ts';
+import type { SearchPlan } from '../search/postgres/statement.ts';
 import type { ArchivedChoice, SearchQuery } from '../search/query.ts';
 import { createTurns } from '../search/slow-searches.ts';
 import type { SearchVectors } from '../vectors/search.ts';
@@ -72,7 +72,7 @@ export type RetrieveDeps = {
   statements(signal: AbortSignal | undefined): Statements;
   searchVectors: SearchVectors;
   /** Throws 503 until search is prepared. */
-  prepare(query: SearchQuery): Promise<Prepared>;
+  plan(query: SearchQuery): Promise<SearchPlan>;
   /** For those whose filter no index serves. */
   slow: Semaphore;
 };
@@ -84,9 +84,9 @@ export function createRetrieve(deps: RetrieveDeps): Retrieve {
 
   return async (viewer, request, signal) => {
     const { predicates = [], archived = 'without', anyOf = [[]] } = request.filter ?? {};
-    const prepared = await Promise.all(
+    const plans = await Promise.all(
       anyOf.map((more) =>
-        deps.prepare({
+        deps.plan({
           viewer,
           predicates: [...predicates, ...more],
           archived,
@@ -96,17 +96,17 @@ export function createRetrieve(deps: RetrieveDeps): Retrieve {
         }),
       ),
     );
-    const run = () => retrieve(prepared, { viewer, request, signal, ...deps.statements(signal) });
-    const retrieved = prepared.some(isSlow) ? inTurn(viewer.workspaceId, run) : run();
+    const run = () => retrieve(plans, { viewer, request, signal, ...deps.statements(signal) });
+    const retrieved = plans.some(({ slow }) => slow) ? inTurn(viewer.workspaceId, run) : run();
     return signal === undefined ? retrieved : abortable(retrieved, signal);
   };
 
-  async function retrieve(prepared: readonly Prepared[], asking: Asked): Promise<Retrieved> {
+  async function retrieve(plans: readonly SearchPlan[], asking: Asked): Promise<Retrieved> {
     const { viewer, request, signal, visible } = asking;
     const { query, limit, minScore = 0 } = request;
     signal?.throwIfAborted();
     const understood = once(() => asking.understand(viewer, query));
-    const few = once(() => findFew(prepared, asking, understood));
+    const few = once(() => findFew(plans, asking, understood));
     const question = once(async () => weigh(asking, await understood(), few));
     for (let factor = 1; ; factor *= 10) {
       signal?.throwIfAborted();
@@ -117,10 +117,10 @@ export function createRetrieve(deps: RetrieveDeps): Retrieve {
         exact: factor * limit,
         // Where the highest ranks belong to documents that the caller may not see, ranking more of all passages might find only more of those.
         among: (documents) =>
-          documents === undefined && factor === 1 ? undefined : visible.among(prepared, documents),
+          documents === undefined && factor === 1 ? undefined : visible.among(plans, documents),
       });
       const found = ranked.filter(({ score }) => score >= minScore);
-      const passages = await readVisible(prepared, asking, found);
+      const passages = await readVisible(plans, asking, found);
       if (passages.length >= limit || !more || found.length < ranked.length) return { passages, engine };
     }
   }
@@ -145,7 +145,7 @@ export function createRetrieve(deps: RetrieveDeps): Retrieve {
 
   /** The documents that the caller may see, where they are few: their passages are looked at in place of all. */
   async function findFew(
-    prepared: readonly Prepared[],
+    plans: readonly SearchPlan[],
     { viewer, request, visible, signal }: Asked,
     question: () => Promise<Question>,
   ): Promise<string[] | undefined> {
@@ -155,7 +155,7 @@ export function createRetrieve(deps: RetrieveDeps): Retrieve {
     signal?.throwIfAborted();
     // All passages of a small workspace are looked at; who may not see all of them looks at their own.
     if (statistics.passages <= COUNTED_MAX && viewer.admin) return undefined;
-    const few = await visible.few(prepared);
+    const few = await visible.few(plans);
     if (few === undefined && request.filter === undefined) many.set(key, true);
     return few;
   }
@@ -216,12 +216,12 @@ export function createRetrieve(deps: RetrieveDeps): Retrieve {
   }
 
   async function readVisible(
-    prepared: readonly Prepared[],
+    plans: readonly SearchPlan[],
     { viewer, request, visible }: Asked,
     ranked: readonly RankedPassage[],
   ): Promise<FoundPassage[]> {
     const ids = ranked.map(({ passageId }) => passageId);
-    const read = await visible.read(viewer, prepared, ids, request.limit);
+    const read = await visible.read(viewer, plans, ids, request.limit);
     return read.map(({ index, ...passage }) => {
       const { score, halves } = ranked[index] ?? { score: 0 };
       return { ...passage, score, ...(halves === undefined ? {} : { halves }) };

@@ -6,9 +6,7 @@ import type { Passage as ReadPassage } from '../content/states.ts';
 import type { Viewer } from '../policy.ts';
 import { createConditions } from '../rows.ts';
 import { any, union } from '../search/postgres/fragments.ts';
-import { createMatches } from '../search/postgres/mirrored.ts';
-import type { Prepared } from '../search/postgres/prepared.ts';
-import { rows } from '../search/postgres/statements.ts';
+import type { SearchPlan } from '../search/postgres/statement.ts';
 import { FEW_DOCUMENTS } from './limits.ts';
 
 /** A passage as it is answered, without its score. */
@@ -16,19 +14,16 @@ export type Passage = ReadPassage & { documentId: string; name: string };
 
 export function createVisible(sql: Transaction) {
   const { visible } = createConditions(sql);
-  const matches = createMatches(sql);
 
-  const idsOf = (prepared: readonly Prepared[], end: Fragment = sql``): Fragment[] =>
-    prepared
-      .flatMap((each) => each.selections)
-      .map((selection) => {
-        const { from, where } = rows(sql, selection);
-        return sql`(SELECT s.id FROM ${from} WHERE ${where} ${end})`;
-      });
+  const idsOf = (plans: readonly SearchPlan[], end: Fragment = sql``): Fragment =>
+    union(
+      sql,
+      plans.map(({ from, where }) => sql`(SELECT s.id FROM ${from()} WHERE ${where} ${end})`),
+    );
 
   const readSome = (
     viewer: Viewer,
-    prepared: readonly Prepared[],
+    plans: readonly SearchPlan[],
     passageIds: readonly string[],
     limit: number,
   ) => sql<(Passage & { index: number })[]>`
@@ -41,7 +36,7 @@ export function createVisible(sql: Transaction) {
       JOIN document_search s ON s.id = d.id JOIN document_texts t ON t.id = s.id
       WHERE ${any(
         sql,
-        prepared.map((each) => sql`(${matches(each)})`),
+        plans.map(({ where }) => sql`(${where})`),
       )} ORDER BY place LIMIT ${limit}`;
 
   /** That the viewer sees the document of a `document_id`. */
@@ -60,19 +55,19 @@ export function createVisible(sql: Transaction) {
     },
 
     /**
-     * Those of the passages that the viewer may see, of documents that one of the prepared searches finds, in the order given, at most
+     * Those of the passages that the viewer may see, of documents that one of the planned searches finds, in the order given, at most
      * `limit`; the index says which each is.
      */
     async read(
       viewer: Viewer,
-      prepared: readonly Prepared[],
+      plans: readonly SearchPlan[],
       passageIds: readonly string[],
       limit: number,
     ): Promise<(Passage & { index: number })[]> {
       const found: (Passage & { index: number })[] = [];
       // Mostly the first ones suffice: a statement joins and reads all that it is given.
       for (let [from, to] = [0, 2 * limit]; from < passageIds.length && found.length < limit; ) {
-        const some = await readSome(viewer, prepared, passageIds.slice(from, to), limit - found.length);
+        const some = await readSome(viewer, plans, passageIds.slice(from, to), limit - found.length);
         for (const passage of some) found.push({ ...passage, index: from + passage.index });
         [from, to] = [to, passageIds.length];
       }
@@ -80,20 +75,16 @@ export function createVisible(sql: Transaction) {
     },
 
     /** The documents that the viewer may see, where they are few; else undefined. One that several alternatives find counts for each. */
-    async few(prepared: readonly Prepared[]): Promise<string[] | undefined> {
-      const parts = idsOf(prepared, sql`LIMIT ${FEW_DOCUMENTS + 1}`);
-      if (parts.length === 0) return [];
-      const found = await sql<
-        { id: string }[]
-      >`SELECT id FROM (${union(sql, parts)}) few LIMIT ${FEW_DOCUMENTS + 1}`;
+    async few(plans: readonly SearchPlan[]): Promise<string[] | undefined> {
+      const parts = idsOf(plans, sql`LIMIT ${FEW_DOCUMENTS + 1}`);
+      const found = await sql<{ id: string }[]>`SELECT id FROM (${parts}) few LIMIT ${FEW_DOCUMENTS + 1}`;
       return found.length > FEW_DOCUMENTS ? undefined : found.map(({ id }) => id);
     },
 
     /** That a `document_id` is one of these; without them, that the viewer may see it. */
-    among(prepared: readonly Prepared[], documents: readonly string[] | undefined): Fragment {
+    among(plans: readonly SearchPlan[], documents: readonly string[] | undefined): Fragment {
       if (documents !== undefined) return sql`document_id = ANY (${documents as string[]}::uuid[])`;
-      const parts = idsOf(prepared);
-      return parts.length === 0 ? sql`false` : sql`document_id IN (${union(sql, parts)})`;
+      return sql`document_id IN (${idsOf(plans)})`;
     },
   };
 }

@@ -1,61 +1,76 @@
-// Predicates as conditions that every engine evaluates in the same way: terms that documents have, and a span of time.
-// The rest is for each engine to answer, or to decline.
+// A search as conditions that both engines evaluate alike: who may see what, terms that documents have, and the predicates
+// that neither says.
 
+import type { Document } from '../document.ts';
 import type { Predicate } from '../filter/ast.ts';
+import { statusWordsUnder } from '../filter/status.ts';
+import type { ArchivedChoice, SearchQuery } from './query.ts';
 import { createTerms, RARER_SIDES, type SidedAttribute, type Terms } from './terms.ts';
 
-export type Conditions = {
-  /** Of each group one term at least. */
-  required: string[][];
-  excluded: string[];
-  /** Created from (inclusive) and until (exclusive), in milliseconds. */
-  from: number | undefined;
-  until: number | undefined;
+export type Conditions = ReturnType<typeof toConditions>;
+
+/** Status predicates are left out of `rest`: the classes of `visible` say what they allow. */
+export function toConditions(query: SearchQuery) {
+  const terms = createTerms(query.viewer.workspaceId);
+  /** Of each group at least one term. */
+  const required: string[][] = [];
+  const excluded: string[] = [];
   /** Everything else, all of which must hold. */
-  rest: Predicate[];
-};
-
-/** Pieces of text, and the words of documents that contain each; those of too many words are left out. */
-export type Vocabulary = ReadonlyMap<string, readonly string[]>;
-
-/** Status predicates are left out: the classes of the query's branches say what they allow. */
-export function toConditions(
-  workspaceId: string,
-  predicates: readonly Predicate[],
-  vocabulary: Vocabulary,
-): Conditions {
-  const conditions: Conditions = { required: [], excluded: [], from: undefined, until: undefined, rest: [] };
-  for (const predicate of predicates) {
+  const rest: Predicate[] = [];
+  for (const predicate of query.predicates) {
     if (predicate.attribute === 'status') continue;
-    const terms = termsOf(createTerms(workspaceId), predicate, vocabulary);
-    if (terms === undefined) {
-      if (!(predicate.attribute === 'created_at' && narrow(conditions, predicate)))
-        conditions.rest.push(predicate);
-    } else if (terms.negated === predicate.negated) conditions.required.push(terms.any);
-    else conditions.excluded.push(...terms.any);
+    const found = termsOf(terms, predicate);
+    if (found === undefined) rest.push(predicate);
+    else if (found.negated === predicate.negated) required.push(found.any);
+    else excluded.push(...found.any);
   }
-  return conditions;
+  return { visible: toVisible(query, terms), required, excluded, rest };
 }
 
-/** Beyond it, comparing lists of terms takes longer than looking into the names. */
-const NAME_WORDS_MAX = 16;
+const CLASSES = { public: 0, private: 1, deleted: 2 } as const;
+/** Added to the class of archived documents. */
+const ARCHIVED = 3;
+const SHIFTS: Record<ArchivedChoice, readonly number[]> = {
+  without: [0],
+  only: [ARCHIVED],
+  any: [0, ARCHIVED],
+};
+
+/** The class of a document: its status and whether it is archived, as `document_class` in the database. */
+export const classOf = ({ status, archivedAt }: Pick<Document, 'status' | 'archivedAt'>): number =>
+  CLASSES[status] + (archivedAt === null ? 0 : ARCHIVED);
+
+export type Visible = ReturnType<typeof toVisible>;
+
+/**
+ * What the viewer may find. Admins find everything of their workspace; others what is public, their own, and what they
+ * curate. Binned documents appear only where the status is asked for by their word, one's own or (admins) all.
+ */
+function toVisible({ viewer, predicates, archived }: SearchQuery, terms: Terms) {
+  const words = statusWordsUnder(predicates);
+  const classesOf = (all: typeof words) =>
+    SHIFTS[archived].flatMap((shift) => all.map((word) => CLASSES[word] + shift));
+  const isWhole = (word: (typeof words)[number]) => viewer.admin || word === 'public';
+  const limited = words.filter((word) => !isWhole(word));
+  return {
+    /** Classes of which the viewer sees every document. */
+    whole: classesOf(words.filter(isWhole)),
+    /** Classes of which they see their own documents, which have the term `owner`. */
+    own: classesOf(limited),
+    /** Classes of which they see documents that they curate, which have the term `curator`. */
+    curated: classesOf(limited.filter((word) => word !== 'deleted')),
+    ownerId: viewer.userId,
+    owner: terms.owner(viewer.userId),
+    curator: terms.curator(viewer.email),
+  };
+}
 
 /** The terms that a predicate asks for, or (negated) must find absent; undefined where terms do not decide it. */
-function termsOf(
-  terms: Terms,
-  predicate: Predicate,
-  vocabulary: Vocabulary,
-): { any: string[]; negated: boolean } | undefined {
+function termsOf(terms: Terms, predicate: Predicate): { any: string[]; negated: boolean } | undefined {
   if (predicate.test.kind === 'empty') {
     const { attribute } = predicate;
     if (!hasRarerSide(attribute) || ('key' in predicate && predicate.key !== undefined)) return undefined;
     return { any: [terms.side(attribute)], negated: RARER_SIDES[attribute] === 'filled' };
-  }
-  if (predicate.attribute === 'name' && predicate.test.kind === 'contains') {
-    // A name contains a piece that is part of a word if and only if it has one of the words that contain the piece.
-    const words = vocabulary.get(predicate.test.value);
-    const few = words !== undefined && words.length <= NAME_WORDS_MAX;
-    return few ? { any: words.map(terms.inName), negated: false } : undefined;
   }
   if (predicate.test.kind !== 'one-of') return undefined;
   const { values } = predicate.test;
@@ -82,20 +97,3 @@ function termsOf(
 
 const hasRarerSide = (attribute: Predicate['attribute']): attribute is SidedAttribute =>
   attribute in RARER_SIDES;
-
-/** Takes a comparison of created_at into the span; false where it is none that a span can say. */
-function narrow(conditions: Conditions, { negated, test }: Predicate): boolean {
-  if (negated || test.kind !== 'compare') return false;
-  const { comparison, value } = test;
-  const after = (ms: number) => {
-    conditions.from = Math.max(conditions.from ?? ms, ms);
-  };
-  const before = (ms: number) => {
-    conditions.until = Math.min(conditions.until ?? ms, ms);
-  };
-  if (comparison === 'eq' || comparison === 'gte') after(value);
-  if (comparison === 'gt') after(value + 1);
-  if (comparison === 'eq' || comparison === 'lte') before(value + 1);
-  if (comparison === 'lt') before(value);
-  return true;
-}

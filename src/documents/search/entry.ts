@@ -10,13 +10,12 @@ import {
   normalise,
   normaliseInSteps,
   RARER_SIDES,
-  runsIn,
   type SidedAttribute,
   type Terms,
 } from './terms.ts';
 
 /** To be raised when an entry's form changes: entries of an older form are written anew at start. */
-export const ENTRY_FORM = 1;
+export const ENTRY_FORM = 2;
 
 /** Top-level key → its leaves; blank text alone is `''`, and keys whose value is empty are left out. */
 export type Leaves = Record<string, readonly string[] | ''>;
@@ -65,9 +64,8 @@ function* entryInSteps(document: Indexed): Generator<void, SearchEntry> {
     ['C', Object.values(texts.slots ?? {}).flat()],
     ['D', texts.summary === null ? [] : [texts.summary]],
   ]);
-  const runs = runsIn(texts.name);
-  const terms = yield* termsOf(document, texts, runs);
-  return { ...texts, terms, words, complete, vocabulary: [...new Set([...vocabulary, ...runs])] };
+  const terms = yield* termsOf(document, texts);
+  return { ...texts, terms, words, complete, vocabulary };
 }
 
 function* normaliseAll(texts: readonly string[]): Generator<void, string[]> {
@@ -83,10 +81,9 @@ const normaliseNullable = (text: string | null): string | null => (text === null
 
 type Texts = Omit<SearchEntry, 'terms' | 'words' | 'complete' | 'vocabulary'>;
 
-function* termsOf(document: Indexed, texts: Texts, runs: readonly string[]): Generator<void, string[]> {
+function* termsOf(document: Indexed, texts: Texts): Generator<void, string[]> {
   const terms: Terms = createTerms(document.workspaceId);
   const found = new Set([terms.owner(document.ownerId), ...document.curators.map(terms.curator)]);
-  for (const run of runs) found.add(terms.inName(run));
   for (const attribute of ['tags', 'categories'] as const) {
     for (const label of new Set(texts[attribute] ?? [])) {
       found.add(terms.label(attribute, label));

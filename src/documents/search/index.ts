@@ -1,76 +1,60 @@
-// Search, put together: the engines, the jobs that keep them true, and their health.
+// Search, put together. Meilisearch answers where it is configured, has every change of the workspace and is exact for the
+// query; Postgres answers everything else.
 
 import type { Logger } from '../../core/logger.ts';
-import { createPeriodic } from '../../core/periodic.ts';
 import type { ReadinessCheck } from '../../http/readiness.ts';
 import { createIndexes } from '../../infra/meilisearch/indexes.ts';
 import type { Sql } from '../../infra/postgres/client.ts';
 import { createMeilisearchSearch } from './meilisearch/index.ts';
-import {
-  createMirror,
-  createMirrorRetirement,
-  type Mirror,
-  type MirrorSettings,
-} from './meilisearch/mirror.ts';
-import { type Answered, createSearchPlanner } from './planner.ts';
-import { createCommonTerms } from './postgres/common-terms.ts';
-import { createCountFolding } from './postgres/count-folding.ts';
+import { createMirror, createMirrorRetirement, type MirrorSettings } from './meilisearch/mirror.ts';
 import { createPostgresSearch } from './postgres/index.ts';
-import { createPreparation } from './postgres/preparation.ts';
-import type { Prepared } from './postgres/prepared.ts';
-import type { SearchQuery } from './query.ts';
+import { createPreparation } from './preparation.ts';
+import type { SearchPage, SearchQuery } from './query.ts';
 import { createSlowSearches } from './slow-searches.ts';
 
-const FOLD_INTERVAL_MS = 1000;
+export type Answered = SearchPage & { engine: 'meilisearch' | 'postgres' };
 
 export function createDocumentSearch(deps: {
   sql: Sql;
   searchSql: Sql;
-  lastingSql: Sql;
   bucket: string;
   /** Undefined: Postgres alone answers searches. */
   meilisearch: MirrorSettings | undefined;
   log: Logger;
 }) {
-  const { sql, searchSql, lastingSql, bucket, meilisearch, log } = deps;
+  const { sql, searchSql, bucket, meilisearch: settings, log } = deps;
   const slow = createSlowSearches();
-  const common = createCommonTerms(sql);
-  const postgres = createPostgresSearch({ sql: searchSql, smallSql: lastingSql, bucket, slow, common });
+  const postgres = createPostgresSearch({ sql: searchSql, bucket, slow });
+  const meilisearch =
+    settings && createMeilisearchSearch({ sql: searchSql, indexes: createIndexes(settings), bucket, log });
   const preparation = createPreparation({ sql, log });
-  const mirror = meilisearch && createMirror({ sql, settings: meilisearch, log });
-  const planner = createSearchPlanner({
-    postgres,
-    meilisearch: meilisearch && createMeilisearchSearch({ indexes: createIndexes(meilisearch), postgres }),
-    log,
-  });
-  const folding = createPeriodic({
-    name: 'documents.counts',
-    intervalMs: FOLD_INTERVAL_MS,
-    run: createCountFolding({ sql, common, log }),
-    log,
-  });
-  const mirrorCheck = (of: Mirror): ReadinessCheck => ({
+  const mirror = settings && createMirror({ sql, settings, log });
+
+  const check: ReadinessCheck = {
     name: 'search',
     essential: false,
     async check() {
-      const state = await of.state();
-      if (state.state !== 'ready' || planner.usesMirror()) return state;
+      const state = (await mirror?.state()) ?? { state: 'ready' };
+      if (state.state !== 'ready' || meilisearch?.isUsable() !== false) return state;
       return { ...state, state: 'degraded', detail: 'slow or failing: Postgres answers searches alone' };
     },
-  });
+  };
   return {
+    /** Throws 503 until every document is prepared for search. */
     async search(query: SearchQuery): Promise<Answered> {
       preparation.assertDone();
-      return planner.search(query);
+      const mirrored = await meilisearch?.search(query);
+      if (mirrored !== undefined) return { ...mirrored, engine: 'meilisearch' };
+      return { ...(await postgres.search(query)), engine: 'postgres' };
     },
-    /** What a search would read, for other statements that ask the same of documents. Throws 503 as `search` does. */
-    async prepare(query: SearchQuery): Promise<Prepared> {
+    /** The conditions of a search, for other statements that ask the same of documents. Throws 503 as `search` does. */
+    async plan(query: SearchQuery) {
       preparation.assertDone();
-      return postgres.prepare(query);
+      return postgres.plan(query);
     },
     slow,
-    jobs: [preparation.job, folding, ...(mirror?.jobs ?? [createMirrorRetirement({ sql, log })])],
-    checks: mirror === undefined ? [] : [mirrorCheck(mirror)],
+    jobs: [preparation.job, ...(mirror?.jobs ?? [createMirrorRetirement({ sql, log })])],
+    checks: mirror === undefined ? [] : [check],
     metrics: mirror?.metrics ?? [],
   };
 }

@@ -3,9 +3,9 @@
 import type { Logger } from '../../core/logger.ts';
 import { createProgress } from '../../core/progress.ts';
 import type { Sql } from '../../infra/postgres/client.ts';
+import { rewriteEntries } from './entries.ts';
 import { createMirror, type MirrorSettings } from './meilisearch/mirror.ts';
-import { rewriteEntries } from './postgres/entries.ts';
-import { verifyEntries } from './postgres/verify.ts';
+import { verifyEntries } from './verify.ts';
 
 type Outcome = {
   report: Record<string, unknown>;
@@ -53,9 +53,7 @@ export function createSearchMaintenance(deps: {
       const index = await mirror?.verify(repair);
       const report = { postgres, ...(index === undefined ? {} : { index }) };
       const drifts = [postgres, ...(index === undefined ? [] : [index])];
-      const sound =
-        postgres.counts === 'right' &&
-        drifts.every(({ missing, different, extra }) => missing + different + extra === 0);
+      const sound = drifts.every(({ missing, different, extra }) => missing + different + extra === 0);
       if (sound) return { report };
       const remedy = repair ? 'it has been repaired' : 'run it again with --repair';
       return { report, drift: `search differs from the documents; ${remedy}` };

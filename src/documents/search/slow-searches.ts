@@ -1,11 +1,11 @@
-// Slow searches: few run at once. Where there is more than one place, a workspace never takes all of them. However many searches it sends,
-// only as many of them as may run at once wait in front of those of others.
+// Slow searches: few run at once, and a workspace never has all of these turns. However many searches it sends, only as many of them as may
+// run at once wait in front of those of others.
 
 import { availableParallelism } from 'node:os';
 import { createSemaphore, type Semaphore } from '../../core/semaphore.ts';
 
-const RUNNING_MAX = Math.max(1, Math.floor(availableParallelism() / 2));
-const WAITING = { waitingMax: 32, waitMsMax: 10_000, refuse: 'Too many slow searches are waiting' };
+const RUNNING_MAX = Math.max(2, Math.floor(availableParallelism() / 2));
+const WAITING = { waitingMax: 256, waitMsMax: 10_000, refuse: 'Too many slow searches are waiting' };
 
 /** Of all workspaces together. */
 export const createSlowSearches = () => createSemaphore({ ...WAITING, runningMax: RUNNING_MAX });
@@ -18,7 +18,7 @@ export function createTurns(
   all: Semaphore,
   bounds: Partial<Parameters<typeof createSemaphore>[0]> = {},
 ): InTurn {
-  const ofWorkspace = { ...WAITING, runningMax: Math.max(1, RUNNING_MAX - 1), ...bounds };
+  const ofWorkspace = { ...WAITING, runningMax: RUNNING_MAX - 1, ...bounds };
   const workspaces = new Map<string, Semaphore>();
   return async (workspaceId, search) => {
     const own = workspaces.get(workspaceId) ?? createSemaphore(ofWorkspace);

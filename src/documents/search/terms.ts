@@ -62,13 +62,9 @@ const cut = (word: string): string =>
     : [...word.slice(0, 2 * WORD_LENGTH_MAX)].slice(0, WORD_LENGTH_MAX).join('');
 
 const RUN = /[\p{L}\p{N}\p{M}]+/gu;
-const ONE_RUN = /^[\p{L}\p{N}\p{M}]{3,}$/u;
 
 /** The runs of letters, digits and marks in normalised text, as they are written. */
 export const runsIn = (text: string): string[] => text.match(RUN) ?? [];
-
-/** Whether a piece of text lies within one run wherever it occurs, and is long enough to be looked up. */
-export const isWithinRun = (piece: string): boolean => ONE_RUN.test(piece);
 
 /** What leads every word of a workspace in the index. */
 export const wordPrefix = (workspaceId: string): string =>
@@ -177,8 +173,6 @@ export function createTerms(workspaceId: string) {
     curator: (email: string) => digest('curator', email),
     label: (attribute: LabelledAttribute, value: string) => digest(attribute, value),
     leaf: (attribute: 'access' | 'slots', key: string, value: string) => digest(attribute, key, value),
-    /** A run of letters and digits in the name. */
-    inName: (word: string) => digest('name', word),
     side: (attribute: SidedAttribute) => digest(`${RARER_SIDES[attribute]}:${attribute}`),
   };
 }

@@ -11,7 +11,7 @@ import { createReader } from '../../../src/documents/content/reader-process.ts';
 import { createContentStates } from '../../../src/documents/content/states.ts';
 import { createContentStore } from '../../../src/documents/content/store.ts';
 import type { Viewer } from '../../../src/documents/policy.ts';
-import { createSearchEntries } from '../../../src/documents/search/postgres/entries.ts';
+import { createSearchEntries } from '../../../src/documents/search/entries.ts';
 import { createDocumentStore } from '../../../src/documents/store.ts';
 import { isAlive } from '../../../src/embedded/postgres/processes.ts';
 import { eventually } from '../../support/child.ts';

@@ -12,7 +12,7 @@ import { createContentStates } from '../../../src/documents/content/states.ts';
 import { createContentStore } from '../../../src/documents/content/store.ts';
 import { PURGE_PASSAGES_MAX } from '../../../src/documents/limits.ts';
 import type { Viewer } from '../../../src/documents/policy.ts';
-import { createSearchEntries } from '../../../src/documents/search/postgres/entries.ts';
+import { createSearchEntries } from '../../../src/documents/search/entries.ts';
 import { createDocumentStore } from '../../../src/documents/store.ts';
 import { ConnectionLost } from '../../../src/infra/postgres/unavailable.ts';
 import { eventually } from '../../support/child.ts';

@@ -6,7 +6,7 @@ import type { Chunk } from '../../../src/documents/content/protocol.ts';
 import { createContentStore } from '../../../src/documents/content/store.ts';
 import type { DocumentChanges } from '../../../src/documents/document.ts';
 import type { Viewer } from '../../../src/documents/policy.ts';
-import { createSearchEntries } from '../../../src/documents/search/postgres/entries.ts';
+import { createSearchEntries } from '../../../src/documents/search/entries.ts';
 import { createDocumentStore, type NewDocument } from '../../../src/documents/store.ts';
 import type { Sql } from '../../../src/infra/postgres/client.ts';
 import { newDocument } from '../new-document.ts';

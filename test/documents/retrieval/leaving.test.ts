@@ -4,7 +4,6 @@ import { expect, test } from 'bun:test';
 import { newId } from '../../../src/core/ids.ts';
 import { createSemaphore } from '../../../src/core/semaphore.ts';
 import { createRetrieval } from '../../../src/documents/retrieval/index.ts';
-import { createCommonTerms } from '../../../src/documents/search/postgres/common-terms.ts';
 import { createPostgresSearch } from '../../../src/documents/search/postgres/index.ts';
 import { eventually } from '../../support/child.ts';
 import { connectTo, silentLog, testDatabase } from '../../support/database.ts';
@@ -21,16 +20,11 @@ test('a retrieval whose caller leaves is cancelled at the database', async () =>
   // Nothing ends a statement by its time.
   const searchSql = connectTo(database.url, { applicationName: SEARCHES, statementTimeoutMs: 0 });
   const slow = createSemaphore({ runningMax: 1, waitingMax: 1, refuse: '' });
-  const search = createPostgresSearch({
-    sql: searchSql,
-    bucket: 'atrium',
-    slow,
-    common: createCommonTerms(sql),
-  });
+  const search = createPostgresSearch({ sql: searchSql, bucket: 'atrium', slow });
   const { retrieve } = createRetrieval({
     sql,
     searchSql,
-    search: { prepare: search.prepare, slow },
+    search: { plan: search.plan, slow },
     documents: { find: async () => undefined } as never,
     searchVectors: async () => undefined,
     findUserByEmail: async () => undefined,

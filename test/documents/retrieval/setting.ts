@@ -14,8 +14,7 @@ import { createStemmer } from '../../../src/documents/retrieval/stems.ts';
 import { createVisible } from '../../../src/documents/retrieval/visible.ts';
 import { createWordStore } from '../../../src/documents/retrieval/word-store.ts';
 import { createWordRanking } from '../../../src/documents/retrieval/words.ts';
-import { createCommonTerms } from '../../../src/documents/search/postgres/common-terms.ts';
-import { createSearchEntries } from '../../../src/documents/search/postgres/entries.ts';
+import { createSearchEntries } from '../../../src/documents/search/entries.ts';
 import { createPostgresSearch } from '../../../src/documents/search/postgres/index.ts';
 import { createDocumentStore } from '../../../src/documents/store.ts';
 import type { SearchVectors } from '../../../src/documents/vectors/search.ts';
@@ -44,7 +43,7 @@ export function retrievalIn(sql: Sql, searchVectors: SearchVectors = async () =>
   const contents = createContentStore(sql, words);
   const documents = createDocumentStore(sql, createSearchEntries(), { reads: true });
   const slow = createSemaphore({ runningMax: 2, waitingMax: 100, refuse: '' });
-  const search = createPostgresSearch({ sql, bucket: 'atrium', slow, common: createCommonTerms(sql) });
+  const search = createPostgresSearch({ sql, bucket: 'atrium', slow });
   const ranking = createWordRanking(sql);
   const readStatistics = createReadStatistics();
   const weighBySample = createWeighBySample();
@@ -68,7 +67,7 @@ export function retrievalIn(sql: Sql, searchVectors: SearchVectors = async () =>
       weighBySample: (question, viewer) => weighBySample(sql, question, viewer),
     }),
     searchVectors,
-    prepare: search.prepare,
+    plan: search.plan,
     slow,
   });
 

@@ -2,7 +2,7 @@
 
 import { newId } from '../../../src/core/ids.ts';
 import { type Access, curatorsOf, type Document } from '../../../src/documents/document.ts';
-import { createSearchEntries, rewriteEntries } from '../../../src/documents/search/postgres/entries.ts';
+import { createSearchEntries, rewriteEntries } from '../../../src/documents/search/entries.ts';
 import { createDocumentStore } from '../../../src/documents/store.ts';
 import type { Sql } from '../../../src/infra/postgres/client.ts';
 

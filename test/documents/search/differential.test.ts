@@ -4,14 +4,11 @@
 import { expect, test } from 'bun:test';
 import { SERVICE } from '../../../src/core/author.ts';
 import { createSemaphore } from '../../../src/core/semaphore.ts';
-import { connectForLastingPlans, connectForSearch } from '../../../src/database.ts';
+import { connectForSearch } from '../../../src/database.ts';
 import type { Document } from '../../../src/documents/document.ts';
+import { createSearchEntries } from '../../../src/documents/search/entries.ts';
 import { createMeilisearchSearch } from '../../../src/documents/search/meilisearch/index.ts';
-import { createCommonTerms } from '../../../src/documents/search/postgres/common-terms.ts';
-import { createCountFolding } from '../../../src/documents/search/postgres/count-folding.ts';
-import { createSearchEntries } from '../../../src/documents/search/postgres/entries.ts';
 import { createPostgresSearch } from '../../../src/documents/search/postgres/index.ts';
-import { createSizes } from '../../../src/documents/search/postgres/sizes.ts';
 import type { SearchPage, SearchQuery } from '../../../src/documents/search/query.ts';
 import { createDocumentStore } from '../../../src/documents/store.ts';
 import { createIndexes } from '../../../src/infra/meilisearch/indexes.ts';
@@ -41,20 +38,9 @@ const readAll = (sql: Sql, documents: readonly Document[]): Promise<Document[]> 
     documents.map(({ id }) => id),
   );
 
-/** Up to how many documents a workspace is small, and medium. */
-const EVERY = Number.POSITIVE_INFINITY;
-const BOUNDS = [
-  { small: -1, medium: -1 },
-  { small: -1, medium: EVERY },
-  { small: EVERY, medium: EVERY },
-];
-
-const searchIn = (sql: Sql, { common = createCommonTerms(sql), bounds = BOUNDS[0], smallSql = sql } = {}) =>
+const searchIn = (sql: Sql) =>
   createPostgresSearch({
-    common,
     sql,
-    smallSql,
-    sizes: createSizes(bounds),
     bucket: 'atrium',
     slow: createSemaphore({ runningMax: 2, waitingMax: 100, refuse: '' }),
   });
@@ -116,46 +102,28 @@ async function changeSome(sql: Sql, documents: readonly Document[], random: Rand
 test(`${QUERIES} random searches in Postgres equal the oracle's`, async () => {
   const database = await testDatabase();
   const searchSql = connectForSearch(database.url, silentLog);
-  const smallSql = connectForLastingPlans(database.url, silentLog);
   try {
     const { sql } = database;
     const documents = await fill(sql);
     expect(documents).toHaveLength(DOCUMENTS);
     const random = createRandom(Number(seed ?? 7));
-    const common = createCommonTerms(sql, 20);
-    const fold = createCountFolding({ sql, common, log: silentLog });
-    // In turn as a large workspace is read, as a medium and as a small one.
-    const engines = BOUNDS.map((bounds) => searchIn(searchSql, { common, bounds, smallSql }));
-    let asked = 0;
-    const engine: Engine = async (query) => {
-      const postgres = engines[asked++ % engines.length];
-      return postgres?.search(await postgres.prepare(query));
-    };
+    const engine = searchIn(searchSql).search;
     const compare = async (held: readonly Document[], make: typeof randomQuery) => {
-      const { finding } = await compareWithOracle(engine, held, { random, make, queries: QUERIES / 6 });
-      expect(finding).toBeGreaterThan(QUERIES / 6 / 4);
+      const { finding } = await compareWithOracle(engine, held, { random, make, queries: QUERIES / 4 });
+      expect(finding).toBeGreaterThan(QUERIES / 4 / 4);
     };
     const words = await sql<{ word: string }[]>`SELECT word FROM document_words`;
     const vocabulary = words.map(({ word }) => word);
     const texts = { random, make: randomTextQuery, queries: QUERIES / 12, vocabulary };
-    // Nothing is folded into counts yet, and no term is known to be common.
-    await compare(documents, randomQuery);
-    for (let pass = 0; pass < 10; pass++) await fold(new AbortController().signal);
-    const [made] = await sql<{ terms: number }[]>`SELECT count(*)::int AS terms FROM document_common_terms`;
-    expect(made?.terms).toBeGreaterThan(10);
     await compare(documents, randomQuery);
     await compare(documents, randomFacetQuery);
-    // Changes stand beside what is folded.
     const changed = await changeSome(sql, documents, random);
     await compare(changed, randomFacetQuery);
     const { finding } = await compareWithOracle(engine, changed, texts);
     expect(finding).toBeGreaterThan(texts.queries / 3);
-    await fold(new AbortController().signal);
-    await compare(changed, randomFacetQuery);
     await compare(changed, randomQuery);
   } finally {
     await searchSql.end();
-    await smallSql.end();
     await database.drop();
   }
 });
@@ -170,10 +138,13 @@ test.skipIf(!url)(
     const mirror = setting.open();
     await setting.start(mirror);
     await setting.settle(mirror);
-    const postgres = searchIn(sql);
-    const meilisearch = createMeilisearchSearch({ indexes: createIndexes(server), postgres });
-    const engine: Engine = async (query) =>
-      meilisearch.search(await postgres.prepare(query), AbortSignal.timeout(20_000));
+    const engine = createMeilisearchSearch({
+      sql,
+      indexes: createIndexes(server),
+      bucket: 'atrium',
+      log: silentLog,
+      timeoutMs: 20_000,
+    }).search;
     const random = createRandom(Number(seed ?? 11));
     const facets = { random, make: randomFacetQuery, queries: QUERIES };
     await compareWithOracle(engine, documents, { random, make: randomQuery, queries: QUERIES / 2 });
@@ -185,7 +156,7 @@ test.skipIf(!url)(
     await setting.stop(mirror);
     documents = await changeSome(sql, documents, random);
     const pending = await compareWithOracle(engine, documents, facets);
-    expect(pending.answered).toBeGreaterThan(QUERIES / 2);
+    expect(pending.answered).toBeLessThan(settled.answered);
     console.log(
       `answered by Meilisearch: ${settled.answered} of ${QUERIES}, with 200 changes pending ${pending.answered}`,
     );

@@ -1,22 +1,19 @@
-// A search is prepared once, whichever engine answers it: vocabulary is asked for once, and spelling where Postgres ranks, with a fake of
-// the search server, which answers with all that it holds.
+// How many statements a search costs, with a fake of the search server, which answers with all that it holds.
 
 import { expect, test } from 'bun:test';
 import { createSemaphore } from '../../../src/core/semaphore.ts';
+import type { Attribute } from '../../../src/documents/filter/attributes.ts';
 import { parseFilter } from '../../../src/documents/filter/grammar.ts';
 import { toPredicate } from '../../../src/documents/filter/predicate.ts';
 import { createMeilisearchSearch } from '../../../src/documents/search/meilisearch/index.ts';
-import { createSearchPlanner } from '../../../src/documents/search/planner.ts';
-import { createCommonTerms } from '../../../src/documents/search/postgres/common-terms.ts';
 import { createPostgresSearch } from '../../../src/documents/search/postgres/index.ts';
-import { createSizes } from '../../../src/documents/search/postgres/sizes.ts';
 import type { SearchQuery } from '../../../src/documents/search/query.ts';
 import { createIndexes } from '../../../src/infra/meilisearch/indexes.ts';
 import type { Sql } from '../../../src/infra/postgres/client.ts';
-import { silentLog } from '../../support/database.ts';
+import { silentLog, testDatabase } from '../../support/database.ts';
 import { type FakeMeilisearch, startFakeMeilisearch } from '../../support/fake-meilisearch.ts';
 import { countStatements } from '../../support/statements.ts';
-import { mirrorSetting, VIEWER } from './mirror-setting.ts';
+import { createLibrary, mirrorSetting, VIEWER } from './mirror-setting.ts';
 
 const MISTYPED: SearchQuery = {
   viewer: VIEWER,
@@ -28,14 +25,16 @@ const MISTYPED: SearchQuery = {
   limit: 50,
 };
 
-function enginesOn(sql: Sql, fake: FakeMeilisearch, sizes = createSizes()) {
+function enginesOn(sql: Sql, fake: FakeMeilisearch) {
   const slow = createSemaphore({ runningMax: 2, waitingMax: 100, refuse: '' });
-  const common = createCommonTerms(sql);
-  const postgres = createPostgresSearch({ sql, bucket: 'atrium', slow, common, sizes });
-  return { postgres, meilisearch: createMeilisearchSearch({ indexes: createIndexes(fake), postgres }) };
+  const indexes = createIndexes(fake);
+  return {
+    postgres: createPostgresSearch({ sql, bucket: 'atrium', slow }),
+    meilisearch: createMeilisearchSearch({ sql, indexes, bucket: 'atrium', log: silentLog }),
+  };
 }
 
-test('a search that the mirror answers costs two statements: what the mirror lacks, the records', async () => {
+test('a search that the mirror answers costs two statements: whether it has every change, the records', async () => {
   await using fake = startFakeMeilisearch();
   await using setting = await mirrorSetting(fake);
   const id = await setting.library.insert({ name: 'quarterly report' });
@@ -43,80 +42,40 @@ test('a search that the mirror answers costs two statements: what the mirror lac
   await setting.start(mirror);
   await setting.settle(mirror);
   const { counted, statements } = countStatements(setting.sql);
-  const { postgres, meilisearch } = enginesOn(counted, fake, createSizes({ small: 0, medium: 0 }));
-  const prepared = await postgres.prepare(MISTYPED);
-  const page = await meilisearch.search(prepared, new AbortController().signal);
-  expect(page).toMatchObject({ documents: [{ id }], total: 1 });
+  const { meilisearch } = enginesOn(counted, fake);
+  expect(await meilisearch.search(MISTYPED)).toMatchObject({ documents: [{ id }], total: 1 });
   expect(statements.size).toBe(2);
-});
-
-test('one that the mirror declines costs one statement more than without a mirror', async () => {
-  await using fake = startFakeMeilisearch();
-  await using setting = await mirrorSetting(fake);
-  const id = await setting.library.insert({ name: 'quarterly report' });
-  const statementsOf = async (mirrored: boolean): Promise<number> => {
-    const { counted, statements } = countStatements(setting.sql);
-    const { postgres, meilisearch } = enginesOn(counted, fake);
-    const planner = createSearchPlanner({
-      postgres,
-      meilisearch: mirrored ? meilisearch : undefined,
-      log: silentLog,
-    });
-    const page = await planner.search(MISTYPED);
-    expect(page).toMatchObject({ documents: [{ id }], total: 1, engine: 'postgres' });
-    return statements.size;
-  };
-  const alone = await statementsOf(false);
-  expect(alone).toBe(2);
-  expect(await statementsOf(true)).toBe(alone + 1);
-});
-
-test('a search of a small workspace costs one statement once its size is known, and finds what was written since', async () => {
-  await using fake = startFakeMeilisearch();
-  await using setting = await mirrorSetting(fake);
-  const query: SearchQuery = { ...MISTYPED, predicates: [] };
-  delete query.text;
-  const id = await setting.library.insert({ name: 'first' });
-  const { counted, statements } = countStatements(setting.sql);
-  const { postgres } = enginesOn(counted, fake);
-  const search = async () => {
-    statements.clear();
-    const { documents, total } = await postgres.search(await postgres.prepare(query));
-    return { ids: documents.map((document) => document.id), total, statements: statements.size };
-  };
-  expect(await search()).toEqual({ ids: [id], total: 1, statements: 2 });
-  const later = await setting.library.insert({ name: 'second' });
-  expect(await search()).toEqual({ ids: [later, id], total: 2, statements: 1 });
-  const beyond = { ...query, offset: 50 };
-  expect(await postgres.search(await postgres.prepare(beyond))).toEqual({ documents: [], total: 2 });
+  await setting.stop(mirror);
+  await setting.library.change(id, { summary: 'changed' });
+  statements.clear();
+  expect(await meilisearch.search(MISTYPED)).toBeUndefined();
+  expect(statements.size).toBe(1);
 });
 
 test.each([
-  ['name', 'contains:rst'],
-  ['summary', 'contains:rst'],
-  ['tags', 'any:first'],
-] as const)('so does one for a part of its documents: %s', async (attribute, text) => {
-  await using fake = startFakeMeilisearch();
-  await using setting = await mirrorSetting(fake);
-  const parsed = parseFilter(attribute, text, []);
-  if ('mistake' in parsed) throw new Error(parsed.mistake.msg);
+  ['everything', undefined, undefined, 1],
+  ['tags', 'any:first', undefined, 1],
+  ['name', 'contains:rst', undefined, 1],
+  // The words that a piece of text, or a mistyped word, may be of.
+  ['summary', 'contains:rst', undefined, 2],
+  ['words', undefined, 'frist', 2],
+] as const)('in Postgres: %s', async (attribute, filter, text, count) => {
+  await using database = await testDatabase();
+  const { counted, statements } = countStatements(database.sql);
+  const slow = createSemaphore({ runningMax: 2, waitingMax: 100, refuse: '' });
+  const postgres = createPostgresSearch({ sql: counted, bucket: 'atrium', slow });
+  const parsed = filter && parseFilter(attribute as Attribute, filter, []);
+  if (parsed !== undefined && 'mistake' in parsed) throw new Error(parsed.mistake.msg);
   const { text: _, ...everything } = MISTYPED;
-  const query = { ...everything, predicates: [toPredicate(parsed.value)] };
-  const id = await setting.library.insert({ name: 'first', summary: 'the first', tags: ['first'] });
-  for (const bounds of [
-    { small: 1, medium: 1 },
-    { small: 0, medium: 1 },
-  ]) {
-    const { counted, statements } = countStatements(setting.sql);
-    const { postgres } = enginesOn(counted, fake, createSizes(bounds));
-    const search = async () => {
-      statements.clear();
-      const { documents, total } = await postgres.search(await postgres.prepare(query));
-      expect({ ids: documents.map((document) => document.id), total }).toEqual({ ids: [id], total: 1 });
-      return statements.size;
-    };
-    expect(await search()).toBeGreaterThan(1);
-    // A medium workspace is asked for the words that hold a piece of text.
-    expect(await search()).toBe(bounds.small === 0 && attribute !== 'tags' ? 2 : 1);
-  }
+  const query = {
+    ...everything,
+    ...(text === undefined ? {} : { text }),
+    predicates: parsed === undefined ? [] : [toPredicate(parsed.value)],
+  };
+  const document = { name: 'first', summary: 'the first', tags: ['first'] };
+  const id = await createLibrary(database.sql).insert(document);
+  const { documents, total } = await postgres.search(query);
+  expect({ ids: documents.map((each) => each.id), total }).toEqual({ ids: [id], total: 1 });
+  expect(statements.size).toBe(count);
+  expect(await postgres.search({ ...query, offset: 50 })).toEqual({ documents: [], total: 1 });
 });

@@ -346,12 +346,12 @@ export const documents: readonly Planted[] = [
     test: 'test/documents/search/differential.test.ts',
   },
   {
-    mistake: 'what is not folded in yet is not counted',
-    file: 'src/documents/search/postgres/statements.ts',
-    text: 'SELECT documents FROM document_count_changes\n    WHERE ',
-    replacement: 'SELECT documents FROM document_count_changes\n    WHERE false AND ',
-    test: 'test/documents/search/freshness.test.ts',
-    name: 'is counted, folded or not',
+    mistake: 'Meilisearch is asked while it lacks a change',
+    file: 'src/documents/search/meilisearch/index.ts',
+    text: 'AND NOT EXISTS (SELECT FROM search_outbox WHERE workspace_id',
+    replacement: 'AND NOT EXISTS (SELECT FROM search_outbox WHERE false AND workspace_id',
+    test: 'test/documents/search/mirrored-words.test.ts',
+    name: 'while a change waits to be sent',
   },
   {
     mistake: 'what the search server did not take leaves the outbox',
@@ -364,7 +364,7 @@ export const documents: readonly Planted[] = [
   {
     mistake: 'there is no index of names',
     file: 'src/infra/postgres/migrations/0005-search.sql',
-    text: 'CREATE INDEX document_search_by_name ON document_search (workspace_id, class, name, id);\n',
+    text: 'CREATE INDEX document_search_by_name ON document_search (workspace_id, name, id);\n',
     replacement: '',
     test: 'test/documents/search/plans.test.ts',
   },

@@ -1,15 +1,14 @@
-// A document as the search server holds it: what filters ask as digests and numbers, so that none of its own rules for
-// comparing text apply, and the texts for `q=`.
+// A document as Meilisearch holds it: what filters ask as digests and numbers, so that none of its own rules for
+// comparing text apply, and the texts for `q=`; and how an index is set up.
 
+import type { IndexSettings } from '../../../infra/meilisearch/indexes.ts';
 import type { Document } from '../../document.ts';
-import { classOf } from '../branches.ts';
-import { toSearchEntry } from '../entry.ts';
+import { classOf } from '../conditions.ts';
+import { ENTRY_FORM, toSearchEntry } from '../entry.ts';
+import { ONE_ERROR_LENGTH_MIN, TWO_ERRORS_LENGTH_MIN } from '../terms.ts';
 
 /** To be raised when documents are mapped in another way. */
-export const MAPPING = 1;
-
-/** The server orders by the first 468 bytes of a text. */
-export const ORDER_NAME_BYTES_MAX = 230;
+const MAPPING = 2;
 
 export async function toMirrored(document: Document) {
   const entry = await toSearchEntry(document);
@@ -21,7 +20,6 @@ export async function toMirrored(document: Document) {
     // Documents without a key to order by would be counted, but not returned.
     file_size: document.fileSize ?? -1,
     no_size: document.fileSize === null ? 1 : 0,
-    order_name: toOrderName(entry.name),
     name: document.name,
     tags: document.tags ?? [],
     categories: document.categories ?? [],
@@ -38,9 +36,26 @@ export async function toMirrored(document: Document) {
 /** A letter leads, or digits could be taken for a number. */
 export const toMirroredTerm = (term: string): string => `t${term}`;
 
-/**
- * Normalised text as hexadecimal digits: these sort as its code points do, and the server's own trimming, folding and
- * recognition of numbers leave them alone.
- */
-const toOrderName = (name: string): string =>
-  `n${Buffer.from(name).subarray(0, ORDER_NAME_BYTES_MAX).toString('hex')}`;
+const EXACT = { facetSearch: false, filter: { equality: true, comparison: false } };
+const COMPARED = { facetSearch: false, filter: { equality: true, comparison: true } };
+
+export const INDEX_SETTINGS: IndexSettings = {
+  searchableAttributes: ['name', 'tags', 'categories', 'slots', 'summary'],
+  filterableAttributes: [
+    { attributePatterns: ['id', 'workspace', 'class', 'terms', 'no_size'], features: EXACT },
+    { attributePatterns: ['created_at', 'file_size'], features: COMPARED },
+  ],
+  sortableAttributes: ['id', 'created_at', 'no_size', 'file_size'],
+  // Relevance before the order that was asked for.
+  rankingRules: ['words', 'typo', 'proximity', 'attribute', 'exactness', 'sort'],
+  typoTolerance: { minWordSizeForTypos: { oneTypo: ONE_ERROR_LENGTH_MIN, twoTypos: TWO_ERRORS_LENGTH_MIN } },
+  // Totals are exact, whatever they are.
+  pagination: { maxTotalHits: 1_000_000_000 },
+  facetSearch: false,
+};
+
+/** Another set-up, or another mapping, is another version, and gets an index of its own. */
+export const INDEX_VERSION = new Bun.CryptoHasher('sha256')
+  .update(JSON.stringify([ENTRY_FORM, MAPPING, INDEX_SETTINGS]))
+  .digest('hex')
+  .slice(0, 12);

@@ -7,9 +7,9 @@ import type { Logger } from '../../../core/logger.ts';
 import type { Indexes } from '../../../infra/meilisearch/indexes.ts';
 import type { Transaction } from '../../../infra/postgres/client.ts';
 import { FIRST_ID } from '../../rows.ts';
+import { INDEX_SETTINGS, INDEX_VERSION } from './document.ts';
 import { createOutbox } from './outbox.ts';
 import { createRegistrations, type Registration } from './registrations.ts';
-import { INDEX_SETTINGS, INDEX_VERSION } from './settings.ts';
 
 /** Documents queued at once, while fewer wait: changes are not kept waiting behind all that there are. */
 const QUEUED_MAX = 8000;

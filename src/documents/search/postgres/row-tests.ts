@@ -4,8 +4,10 @@ import { isUuid } from '../../../core/ids.ts';
 import type { Fragment, Transaction } from '../../../infra/postgres/client.ts';
 import type { Comparison, Predicate, TextTest } from '../../filter/ast.ts';
 import type { ComparedAttribute, DictionaryAttribute } from '../../filter/attributes.ts';
-import type { Vocabulary } from '../conditions.ts';
-import { isWithinRun, necessaryWords, normalise, soleWord, wordPrefix } from '../terms.ts';
+import { necessaryWords, normalise, soleWord, wordPrefix } from '../terms.ts';
+
+/** Words that texts have and that contain a piece of text, by the piece; pieces of too many words are left out. */
+export type Vocabulary = ReadonlyMap<string, readonly string[]>;
 
 /** `slow` where no index helps: every row of the class is looked at. */
 export type RowTest = { sql: Fragment; texts: boolean; slow: boolean };
@@ -154,27 +156,27 @@ function wordsNeeded({ sql, workspaceId, vocabulary }: RowTestContext, test: Tex
 /** Values whose words a search names: of tens of thousands, the server takes seconds to parse the query, and then refuses it. */
 const NAMED_MAX = 1000;
 
-/** For tests of text by a single word or a part of one: the words of the vocabulary that hold it, if they are no more than `max`. */
+/** Words that a piece of text is looked for by. */
+const HOLDING_MAX = 300;
+/** Pieces that one search looks up. */
+const PIECES_MAX = 8;
+
+/** For tests of text by a single word or a part of one: the words of the vocabulary that contain it. */
 export async function findHoldingWords(
   sql: Transaction,
   predicates: readonly Predicate[],
-  max: number,
 ): Promise<Vocabulary> {
-  const parts = predicates.flatMap((predicate) => {
-    const { attribute, test } = predicate;
-    if (attribute === 'name') return test.kind === 'contains' && isWithinRun(test.value) ? [test.value] : [];
+  const pieces = predicates.flatMap(({ attribute, test }) => {
     if (attribute !== 'summary' && attribute !== 'slots') return [];
     const word = 'value' in test && test.kind !== 'starts-with' ? soleWord(test.value) : undefined;
     return word === undefined ? [] : [word];
   });
-  if (parts.length === 0 || max === 0) return new Map();
-  const rows = await sql<{ part: string; words: string[] }[]>`
-    SELECT part, ARRAY (
-      SELECT word FROM document_words WHERE word LIKE '%' || part || '%' LIMIT ${max + 1}) AS words
-    FROM unnest(${[...new Set(parts)].slice(0, LOOKED_UP_MAX)}::text[]) AS asked (part)`;
-  const few = rows.filter(({ words }) => words.length <= max);
-  return new Map(few.map(({ part, words }) => [part, words]));
+  if (pieces.length === 0) return new Map();
+  const rows = await sql<{ piece: string; words: string[] }[]>`
+    SELECT piece, ARRAY (
+      SELECT word FROM document_words WHERE word LIKE '%' || piece || '%' LIMIT ${HOLDING_MAX + 1}) AS words
+    FROM unnest(${[...new Set(pieces)].slice(0, PIECES_MAX)}::text[]) AS asked (piece)`;
+  return new Map(
+    rows.filter(({ words }) => words.length <= HOLDING_MAX).map(({ piece, words }) => [piece, words]),
+  );
 }
-
-/** Words that one search looks up. */
-const LOOKED_UP_MAX = 8;

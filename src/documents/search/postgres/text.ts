@@ -15,29 +15,31 @@ const VARIANTS_MAX = 24;
 /** What is spelt as asked weighs this much more than what may be meant. */
 const SPELT_SO = 4;
 
-/** Undefined for a text without a word: it leaves nothing out. `client` looks the words up. */
-export function createSpelling(sql: Transaction) {
-  return async (workspaceId: string, text: string, client = sql): Promise<TextSearch | undefined> => {
-    const words = [...new Set(wordsIn(normalise(text)))].slice(0, WORDS_MAX);
-    const last = words.at(-1);
-    if (last === undefined) return undefined;
-    const variants = await similarWords(
-      client,
-      words.filter((word) => errorsAllowed(word) > 0),
-    );
-    const prefix = wordPrefix(workspaceId);
-    const groups = words.map((word) => {
-      const given = `'${prefix}${word}'${word === last ? ':*' : ''}`;
-      const meant = (variants.get(word) ?? []).map((variant) => `'${prefix}${variant}'`);
-      return `(${[given, ...meant].join(' | ')})`;
-    });
-    const asked = groups.join(' & ');
-    const spelt = sql`ts_rank(t.words, ${words.map((word) => `'${prefix}${word}'`).join(' | ')}::tsquery)`;
-    return {
-      matches: sql`t.words @@ ${asked}::tsquery`,
-      // All words stand at place 1 (words.ts), so that the rank of several that must all be there is the same everywhere.
-      rank: words.length > 1 ? spelt : sql`(${spelt} * ${SPELT_SO} + ts_rank(t.words, ${asked}::tsquery))`,
-    };
+/** Undefined for a text without a word: it leaves nothing out. */
+export async function searchText(
+  sql: Transaction,
+  workspaceId: string,
+  text: string,
+): Promise<TextSearch | undefined> {
+  const words = [...new Set(wordsIn(normalise(text)))].slice(0, WORDS_MAX);
+  const last = words.at(-1);
+  if (last === undefined) return undefined;
+  const variants = await similarWords(
+    sql,
+    words.filter((word) => errorsAllowed(word) > 0),
+  );
+  const prefix = wordPrefix(workspaceId);
+  const groups = words.map((word) => {
+    const given = `'${prefix}${word}'${word === last ? ':*' : ''}`;
+    const meant = (variants.get(word) ?? []).map((variant) => `'${prefix}${variant}'`);
+    return `(${[given, ...meant].join(' | ')})`;
+  });
+  const asked = groups.join(' & ');
+  const spelt = sql`ts_rank(t.words, ${words.map((word) => `'${prefix}${word}'`).join(' | ')}::tsquery)`;
+  return {
+    matches: sql`t.words @@ ${asked}::tsquery`,
+    // All words stand at position 1, so that the rank of several that must all be there is the same everywhere.
+    rank: words.length > 1 ? spelt : sql`(${spelt} * ${SPELT_SO} + ts_rank(t.words, ${asked}::tsquery))`,
   };
 }
 

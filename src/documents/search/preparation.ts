@@ -1,12 +1,12 @@
 // Bringing the entries of all documents into the form of this version: at the first start with search, and again
 // whenever their form changes. Until that is done a search could miss documents, so none is answered.
 
-import { unavailable } from '../../../core/errors.ts';
-import type { Job } from '../../../core/lifecycle.ts';
-import type { Logger } from '../../../core/logger.ts';
-import { endsWithin } from '../../../core/wait.ts';
-import type { Sql } from '../../../infra/postgres/client.ts';
-import { exclusively, type Lease } from '../../../infra/postgres/exclusive.ts';
+import { unavailable } from '../../core/errors.ts';
+import type { Job } from '../../core/lifecycle.ts';
+import type { Logger } from '../../core/logger.ts';
+import { endsWithin } from '../../core/wait.ts';
+import type { Sql } from '../../infra/postgres/client.ts';
+import { exclusively, type Lease } from '../../infra/postgres/exclusive.ts';
 import { areEntriesCurrent, rewriteEntries } from './entries.ts';
 
 const NAME = 'documents.search-entries';

@@ -1,9 +1,9 @@
 // Writing what search knows of documents, together with the documents themselves.
 
-import type { Fragment, Sql, Transaction } from '../../../infra/postgres/client.ts';
-import { changedNames, curatorsOf, type Document, type DocumentChanges } from '../../document.ts';
-import { documentColumns, FIRST_ID } from '../../rows.ts';
-import { ENTRY_FORM, type Indexed, type SearchEntry, toSearchEntry } from '../entry.ts';
+import type { Fragment, Sql, Transaction } from '../../infra/postgres/client.ts';
+import { changedNames, curatorsOf, type Document, type DocumentChanges } from '../document.ts';
+import { documentColumns, FIRST_ID } from '../rows.ts';
+import { ENTRY_FORM, type Indexed, type SearchEntry, toSearchEntry } from './entry.ts';
 
 /** Words that a process knows the vocabulary to hold, so that it need not write them again. */
 const KNOWN_WORDS_MAX = 200_000;
