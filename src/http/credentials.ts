@@ -114,9 +114,6 @@ function toChallenge(schemes: CredentialSpec['schemes']): string {
   ].join(', ');
 }
 
-const invalidKey = (place: string) =>
-  unauthenticated(`The API key in the ${place} is unknown, expired or revoked`);
-
 const bearerRequired = (more = '') =>
   unauthenticated(`An API key is required: Authorization: Bearer …${more}`);
 
@@ -125,7 +122,7 @@ const bearerRequired = (more = '') =>
  * Throws 401 for a credential that is not valid (or absent, where the interface requires no header) and
  * ValidationFailure, together with the other mistakes, where a required header is absent.
  */
-export function identify(
+export async function identify(
   request: Request,
   {
     credential: kind,
@@ -133,17 +130,18 @@ export function identify(
     verifyToken,
   }: Pick<Operation, 'credential' | 'allowsStaleAuthentication' | 'verifyToken'>,
   { authenticators, parameters }: { authenticators: Authenticators; parameters: Parameters },
-): Principal | Promise<Principal> {
+): Promise<Principal> {
   if (kind === 'key-or-token') {
     const text = requireAuthorization(request, parameters);
     if (verifyToken === undefined || !SIGNED_TOKEN.test(text))
-      return resolve(authenticators.key(text), 'header authorization');
+      return accepted(await authenticators.key(text), 'header authorization');
     if (parameters.entries.length > 0) throw new ValidationFailure(parameters.entries);
     return verifyToken(text, parameters.path);
   }
   if (kind === 'portal') return sessionOf(request, authenticators);
   const sent = kind === 'metrics' ? metricsKey(request, parameters) : keyOf(request, kind);
-  if (sent !== undefined) return resolve(authenticators.key(sent.key, allowsStaleAuthentication), sent.place);
+  if (sent !== undefined)
+    return accepted(await authenticators.key(sent.key, allowsStaleAuthentication), sent.place);
   const required = CREDENTIALS[kind].header;
   if (required !== undefined)
     throw new ValidationFailure([...parameters.entries, missing(['header', required], null)]);
@@ -154,6 +152,13 @@ export function identify(
   }
   if (kind === 'key') throw bearerRequired(`, or ${API_KEY_HEADER}: …`);
   return sessionOf(request, authenticators);
+}
+
+/** `place`: where the key was sent, for the message of the refusal. */
+function accepted(principal: Principal | undefined, place: string): Principal {
+  if (principal === undefined)
+    throw unauthenticated(`The API key in the ${place} is unknown, expired or revoked`);
+  return principal;
 }
 
 /** Throws 401 for a request without a session of the portal. */
@@ -211,17 +216,6 @@ function requireAuthorization(request: Request, parameters: Parameters): string 
   const header = request.headers.get('authorization');
   if (header !== null) return header.trim().replace(/^Bearer +/i, '');
   throw new ValidationFailure([...parameters.entries, missing(['header', 'authorization'], null)]);
-}
-
-/** `place`: where the key was sent, for the message of the refusal. */
-function resolve(found: ReturnType<Authenticate>, place: string): Principal | Promise<Principal> {
-  if (found instanceof Promise) return found.then((principal) => accepted(principal, place));
-  return accepted(found, place);
-}
-
-function accepted(principal: Principal | undefined, place: string): Principal {
-  if (principal === undefined) throw invalidKey(place);
-  return principal;
 }
 
 /** Throws 403 when the caller lacks the operation's scope or asks for another workspace than the key's. */

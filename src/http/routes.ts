@@ -33,35 +33,8 @@ export type CredentialKind =
  */
 export type VerifyToken = (token: string, path: Record<string, unknown>) => Promise<Principal>;
 
-/** What a route states, as the plugins, the metrics and the OpenAPI document read it. Its optional members are undefined where it states none. */
-export type Operation = {
-  /** `area.verb`, unique; the operationId of the OpenAPI document. */
-  id: string;
-  method: Method;
-  /** With `{placeholders}`, as the interface writes it. */
-  path: string;
-  area: string;
-  summary: string;
-  description: string | undefined;
-  credential: CredentialKind;
-  scope: Scope | undefined;
-  allowsStaleAuthentication: true | undefined;
-  verifyToken: VerifyToken | undefined;
-  errorShape: ErrorShape | undefined;
-  events: readonly string[] | undefined;
-  audits: readonly string[] | undefined;
-  keepsAddress: true | undefined;
-  work: Work;
-  noIdleTimeout: true | undefined;
-  /** The last placeholder takes all that is left of a URL, slashes included. */
-  lastTakesRest: boolean;
-  /** The OpenAPI document leaves it out. */
-  isHidden: boolean;
-  parameters: TObject;
-  query: TObject;
-  body: BodySpec | undefined;
-  responses: Responses;
-};
+/** What a route states, as the plugins, the metrics and the OpenAPI document read it. */
+export type Operation = ReturnType<typeof toOperation>;
 
 /** Where a route looks for the key of its caller, and what the key needs. */
 export type KeySpec = {
@@ -76,73 +49,86 @@ export type KeySpec = {
 /** How a route writes refusals; `openai-but-validation` leaves 422s as the interface has them. */
 export type ErrorShape = 'openai' | 'openai-but-validation';
 
-/** What routes may state beside Elysia's own options. */
-export type RouteOptions = {
-  key?: KeySpec;
-  work?: Work;
-  errors?: ErrorShape;
-  /** Types of the usage events that it may cause. */
-  events?: readonly string[];
-  /** Actions that it writes to the audit log. */
-  audits?: readonly string[];
-  /** It keeps the address of its caller elsewhere than in the audit log. */
-  keepsAddress?: true;
-  /** No idle time-out applies until the answer begins, because that may take long. A stream is never silent for a minute. */
-  noIdleTimeout?: true;
-};
-
 /** A route as `app.routes` has it. */
 export type ElysiaRoute = { method: string; path: string; hooks: Record<string, unknown> };
 
-type Detail = {
-  operationId?: string;
-  summary?: string;
-  description?: string;
-  tags?: string[];
-  hide?: boolean;
+type RouteHooks = {
+  params?: TObject;
+  query?: TObject;
+  body?: TSchema;
+  response?: Record<string, TSchema>;
+  detail?: { operationId?: string; summary?: string; description?: string; tags?: string[]; hide?: boolean };
+  /** What the route states as `key` (plugin.ts). */
+  credential?: KeySpec;
+  work?: Work;
+  errors?: ErrorShape;
+  events?: readonly string[];
+  audits?: readonly string[];
+  keepsAddress?: true;
+  noIdleTimeout?: true;
 };
 
-const NONE = Type.Object({});
+const NONE: TObject = Type.Object({});
+
+const specOf = <Spec>(schema: object): Spec | undefined => (schema as { [SPEC]?: Spec })[SPEC];
 
 /**
- * The operation of a route. Throws where the route names no key and is not among the open ones, or where it has a schema that Elysia
- * would check by its own rules.
+ * What a route states, with what follows from it. Throws where the route names no key and is not among the open ones, or where it has a
+ * schema that Elysia would check by its own rules.
  */
-export function toOperation({ method, path, hooks }: ElysiaRoute, openRoutes: readonly string[]): Operation {
-  const { params, query, body, response, detail = {}, credential, ...options } = hooks as RouteHooks;
-  const { in: kind = 'none', scope, stale, verify } = credential ?? {};
+export function toOperation({ method, path, hooks }: ElysiaRoute, openRoutes: readonly string[]) {
+  const { params, query, body, response = {}, detail = {}, credential, ...stated } = hooks as RouteHooks;
+  const kind: CredentialKind = credential?.in ?? 'none';
+  const { scope, stale, verify }: Partial<KeySpec> = credential ?? {};
   if (kind === 'none' && !openRoutes.includes(`${method} ${path}`))
     throw new Error(`${method} ${path} names no key, and is not an open route`);
-  for (const schema of [params, query, body, ...Object.values(response ?? {})])
+  for (const schema of [params, query, body, ...Object.values(response)])
     if (schema !== undefined && !('~standard' in schema))
       throw new Error(`${method} ${path} has a schema that http/input.ts did not make`);
   const area = detail.tags?.at(-1) ?? '';
-  const operation: Operation = {
+  const takes = {
+    credential: kind,
+    scope,
+    params: params ?? NONE,
+    query: query ?? NONE,
+    hasBody: body !== undefined,
+  };
+  const answers = Object.entries(response).map(([status, schema]) => [status, specOf<ResponseSpec>(schema)]);
+  const own: Responses = Object.fromEntries(answers);
+  return {
+    /** `area.verb`, unique; the operationId of the OpenAPI document. */
     id: detail.operationId ?? `${method} ${path}`,
     method: method as Method,
-    path: toTemplate(path, params),
+    /** With `{placeholders}`, as the interface writes it; the last one stands for Elysia's `*`. */
+    path: path
+      .replaceAll(/:(\w+)/g, '{$1}')
+      .replace(/\*$/, `{${Object.keys(params?.properties ?? {}).at(-1) ?? 'rest'}}`),
     area,
     summary: detail.summary ?? '',
     description: detail.description,
+    /** The OpenAPI document leaves it out. */
+    isHidden: detail.hide === true,
     credential: kind,
     scope,
     allowsStaleAuthentication: stale,
     verifyToken: verify,
-    errorShape: options.errors,
-    events: options.events,
-    audits: options.audits,
-    keepsAddress: options.keepsAddress,
-    work: options.work ?? (area === 'health' ? 'exempt' : method === 'GET' ? 'read' : 'write'),
-    noIdleTimeout: options.noIdleTimeout,
+    errorShape: stated.errors,
+    /** Types of the usage events that it may cause. */
+    events: stated.events,
+    /** Actions that it writes to the audit log. */
+    audits: stated.audits,
+    /** It keeps the address of its caller elsewhere than in the audit log. */
+    keepsAddress: stated.keepsAddress,
+    work: stated.work ?? (area === 'health' ? 'exempt' : method === 'GET' ? 'read' : 'write'),
+    /** No idle time-out applies until the answer begins, because that may take long. A stream is never silent for a minute. */
+    noIdleTimeout: stated.noIdleTimeout,
+    /** The last placeholder takes all that is left of a URL, slashes included. */
     lastTakesRest: path.endsWith('/*'),
-    isHidden: detail.hide === true,
-    parameters: params ?? NONE,
-    query: query ?? NONE,
+    parameters: takes.params,
+    query: takes.query,
     body: body && specOf<BodySpec>(body),
-    responses: {},
+    responses: stated.errors === undefined ? withErrors(own, impliedRefusals(takes)) : own,
   };
-  operation.responses = responsesOf(operation, response);
-  return operation;
 }
 
 /** Stands for all requests that no route answers. */
@@ -155,39 +141,23 @@ export const UNMATCHED: Operation = {
   work: 'exempt',
 };
 
-type RouteHooks = Omit<RouteOptions, 'key'> & {
-  params?: TObject;
-  query?: TObject;
-  body?: TSchema;
-  response?: Record<string, TSchema>;
-  detail?: Detail;
-  credential?: KeySpec;
+type Taken = {
+  credential: CredentialKind;
+  scope: Scope | undefined;
+  params: TObject;
+  query: TObject;
+  hasBody: boolean;
 };
 
-/** Elysia's path as the interface writes it; `*` stands for the last parameter. */
-function toTemplate(path: string, params: TObject | undefined): string {
-  const last = Object.keys(params?.properties ?? {}).at(-1) ?? 'rest';
-  return path.replaceAll(/:(\w+)/g, '{$1}').replace(/\*$/, `{${last}}`);
-}
-
-const specOf = <Spec>(schema: object): Spec | undefined => (schema as { [SPEC]?: Spec })[SPEC];
-
-function responsesOf(operation: Operation, response: Record<string, TSchema> | undefined): Responses {
-  const stated: Responses = {};
-  for (const [status, schema] of Object.entries(response ?? {}))
-    stated[Number(status)] = specOf<ResponseSpec>(schema) ?? { description: '' };
-  return operation.errorShape === undefined ? withErrors(stated, impliedRefusals(operation)) : stated;
-}
-
 /** The refusals that follow from what a route takes. */
-function impliedRefusals({ credential, scope, parameters, query, body }: Operation): RefusalStatus[] {
+function impliedRefusals({ credential, scope, params, query, hasBody }: Taken): RefusalStatus[] {
   const hasFields = ({ properties }: TObject): boolean => Object.keys(properties).length > 0;
   // A closed query refuses every other parameter.
   const takesQuery = hasFields(query) || query.additionalProperties === false;
   return [
     ...(credential === 'none' ? [] : ([401, 503] as const)),
     ...(scope === undefined ? [] : ([403] as const)),
-    ...(body === undefined ? [] : ([408, 413, 415] as const)),
-    ...(body !== undefined || hasFields(parameters) || takesQuery ? ([422] as const) : []),
+    ...(hasBody ? ([408, 413, 415] as const) : []),
+    ...(hasBody || hasFields(params) || takesQuery ? ([422] as const) : []),
   ];
 }

@@ -25,7 +25,7 @@ export function createParameterParser(
   operation: Pick<Operation, 'path' | 'parameters' | 'query' | 'lastTakesRest'>,
 ): ParameterParser {
   const pattern = toUrlPattern(operation);
-  const inPath = Object.entries(operation.parameters.properties).map(
+  const inPath = Object.entries<TSchema>(operation.parameters.properties).map(
     ([name, schema]) => [name, createValidator(schema)] as const,
   );
   const readQuery = createQueryReader(operation.query);

@@ -11,7 +11,8 @@ const create = (runningMax: number, waitingMax: number) =>
 
 test('permits are acquired at once, then in order of arrival, then not at all', async () => {
   const semaphore = create(2, 2);
-  expect([semaphore.acquire(never), semaphore.acquire(never)]).toEqual([undefined, undefined]);
+  await Promise.all([semaphore.acquire(never), semaphore.acquire(never)]);
+  expect(semaphore.metrics()).toEqual({ running: 2, waiting: 0 });
   const order: string[] = [];
   const third = semaphore.acquire(never)?.then(() => order.push('third'));
   const fourth = semaphore.acquire(never)?.then(() => order.push('fourth'));

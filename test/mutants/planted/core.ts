@@ -18,14 +18,14 @@ export const core: readonly Planted[] = [
   {
     mistake: 'one more may wait for a permit',
     file: 'src/core/semaphore.ts',
-    text: 'waiting.size >= bounds.waitingMax',
-    replacement: 'waiting.size > bounds.waitingMax',
+    text: 'waiting.size >= this.bounds.waitingMax',
+    replacement: 'waiting.size > this.bounds.waitingMax',
     test: 'test/core/semaphore.test.ts',
   },
   {
     mistake: 'a caller that leaves the queue takes a permit nevertheless',
     file: 'src/core/semaphore.ts',
-    text: '        waiting.delete(enter);\n',
+    text: '      this.waiting.delete(resolve);\n',
     replacement: '',
     test: 'test/core/semaphore.test.ts',
   },
@@ -46,8 +46,8 @@ export const core: readonly Planted[] = [
   {
     mistake: 'a permit that nobody has is given back to nobody',
     file: 'src/core/semaphore.ts',
-    text: '    running -= 1;\n    admit();',
-    replacement: '    running -= 1;',
+    text: '    this.running -= 1;\n    this.admit();',
+    replacement: '    this.running -= 1;',
     test: 'test/core/semaphore.test.ts',
   },
   {
