@@ -20,7 +20,7 @@ import {
 import { type FirstKey, keepFirstKey } from './first-key.ts';
 import { Admission } from './http/admission.ts';
 import type { Routes } from './http/area.ts';
-import { createClientFinder } from './http/client.ts';
+import { ClientFinder } from './http/client.ts';
 import { createCors } from './http/cors.ts';
 import { createHttp } from './http/http.ts';
 import { processMetrics } from './http/process-metrics.ts';
@@ -78,7 +78,7 @@ export async function startService(
     authenticators: () => areas.authenticators,
     admission,
     cors: createCors(config.server.corsOrigins),
-    findClient: createClientFinder(config.server.trustedProxies),
+    clients: new ClientFinder(config.server.trustedProxies),
     log,
     access: log.access,
     explainFailure: explainOutage,

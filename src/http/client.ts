@@ -8,9 +8,6 @@ import type { Kind } from '../core/settings-reader.ts';
 /** The server of a request, which knows the other end of its connection. */
 export type Connections = { requestIP(request: Request): { address: string } | null } | null | undefined;
 
-/** The address of the client; null where it has none. Notes whether the request came by https. */
-export type FindClient = (request: Request, connections: Connections) => string | null;
-
 const secured = new WeakSet<Request>();
 
 /** Whether the client has sent the request by https, here or to a trusted proxy. */
@@ -31,18 +28,27 @@ export const PROXIES: Kind<readonly string[]> = {
   },
 };
 
-export function createClientFinder(proxies: readonly string[]): FindClient {
-  if (proxies.length === 0) return peerOf;
-  const trusted = new BlockList();
-  for (const proxy of proxies) {
-    const { address, prefix, family } = toSubnet(proxy) as Subnet;
-    trusted.addSubnet(address, prefix, family);
+export class ClientFinder {
+  private readonly proxies: BlockList | undefined;
+
+  constructor(proxies: readonly string[]) {
+    if (proxies.length === 0) return;
+    this.proxies = new BlockList();
+    for (const proxy of proxies) {
+      const { address, prefix, family } = toSubnet(proxy) as Subnet;
+      this.proxies.addSubnet(address, prefix, family);
+    }
   }
-  const isTrusted = (address: string): boolean =>
-    trusted.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
-  return (request, connections) => {
-    const peer = peerOf(request, connections);
-    if (peer === null || !isTrusted(peer)) return peer;
+
+  private isTrusted(address: string): boolean {
+    return this.proxies?.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4') ?? false;
+  }
+
+  /** The address of the client; null where it has none. Notes whether the request came by https. */
+  find(request: Request, connections: Connections): string | null {
+    const connected = connections?.requestIP(request)?.address;
+    const peer = connected === undefined ? null : withoutMapping(connected);
+    if (peer === null || !this.isTrusted(peer)) return peer;
     const { headers } = request;
     if (/^\s*https\s*(?:,|$)/i.test(headers.get('x-forwarded-proto') ?? '')) secured.add(request);
     // Each proxy appends the address of its client: what stands before the last one that is no proxy is that client's own claim.
@@ -51,16 +57,11 @@ export function createClientFinder(proxies: readonly string[]): FindClient {
       const address = toAddress(item);
       if (address === undefined) break;
       client = address;
-      if (!isTrusted(address)) break;
+      if (!this.isTrusted(address)) break;
     }
     return client;
-  };
+  }
 }
-
-const peerOf: FindClient = (request, connections) => {
-  const address = connections?.requestIP(request)?.address;
-  return address === undefined ? null : withoutMapping(address);
-};
 
 /** An IPv4 address, also where the socket is one of IPv6. */
 const withoutMapping = (address: string): string => address.replace(/^::ffff:(?=[\d.]+$)/i, '');

@@ -5,7 +5,7 @@ import type { ServiceError } from '../core/errors.ts';
 import type { OnInterrupt } from '../core/interruption.ts';
 import type { AccessLog, Logger } from '../core/logger.ts';
 import type { Admission } from './admission.ts';
-import { createClientFinder, type FindClient } from './client.ts';
+import { ClientFinder } from './client.ts';
 import type { Cors } from './cors.ts';
 import type { Authenticators } from './credentials.ts';
 import { createInnerCalls } from './inner-calls.ts';
@@ -13,7 +13,7 @@ import { createRequestMetrics } from './metrics.ts';
 import { createHttpPlugin } from './plugin.ts';
 import { RouteTable } from './route-table.ts';
 import type { ElysiaRoute } from './routes.ts';
-import { createRunning } from './running.ts';
+import { Running } from './running.ts';
 
 export type HttpDeps = {
   /** Called with each request that needs a key: the area that checks keys uses the plugin. */
@@ -22,7 +22,7 @@ export type HttpDeps = {
   admission?: Admission;
   cors: Cors;
   /** Absent: no proxy is believed. */
-  findClient?: FindClient;
+  clients?: ClientFinder;
   log: Logger;
   access: AccessLog;
   /** Converts a failure of a backing service into the refusal that the caller may see. */
@@ -40,7 +40,7 @@ export function createHttp({
   authenticators,
   admission,
   cors,
-  findClient = createClientFinder([]),
+  clients = new ClientFinder([]),
   log,
   access,
   explainFailure,
@@ -48,8 +48,7 @@ export function createHttp({
 }: HttpDeps) {
   const table = new RouteTable(cors);
   const requestMetrics = createRequestMetrics();
-  const running = createRunning({ cors, findClient, access, requestMetrics, onInterrupt });
-  const { isRefusing } = running;
+  const running = new Running({ cors, clients, access, requestMetrics, onInterrupt });
   let app: AnyElysia | undefined;
   /** Answers a request from inside. */
   const handle = async (request: Request): Promise<Response> => {
@@ -57,7 +56,7 @@ export function createHttp({
     return app.handle(request);
   };
   return {
-    plugin: createHttpPlugin({ authenticators, admission, log, explainFailure, table, isRefusing }),
+    plugin: createHttpPlugin({ authenticators, admission, log, explainFailure, table, running }),
     requestMetrics,
     handle,
     call: createInnerCalls({ handle, table }),
@@ -69,10 +68,14 @@ export function createHttp({
     serve(served: AnyElysia, openRoutes: readonly string[]) {
       app = served;
       table.read(served.routes as unknown as readonly ElysiaRoute[], openRoutes);
-      return running.serve(served.fetch);
+      return (request: Request, server?: Bun.Server<undefined>) =>
+        running.answer(served.fetch, request, server);
     },
-    refuseNewRequests: running.refuseNewRequests,
+    /** Refuses new requests with 503, except those of probes. */
+    refuseNewRequests(): void {
+      running.isRefusing = true;
+    },
     /** The number of requests in progress. */
-    running: running.count,
+    running: () => running.count,
   };
 }

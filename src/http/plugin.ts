@@ -11,6 +11,7 @@ import { type Authenticators, authorize, identify } from './credentials.ts';
 import { renderFailure, ShuttingDown } from './failures.ts';
 import type { RouteTable } from './route-table.ts';
 import type { ErrorShape, KeySpec } from './routes.ts';
+import type { Running } from './running.ts';
 import { type RequestState, stateOf } from './state.ts';
 
 export type PluginDeps = {
@@ -23,8 +24,7 @@ export type PluginDeps = {
   explainFailure(error: unknown): ServiceError | undefined;
   /** The routes of the application that uses the plugin. */
   table: RouteTable;
-  /** Whether the service refuses new requests, except those of probes. */
-  isRefusing(): boolean;
+  running: Running;
 };
 
 /** Options that are only stated: what they ask for is done by the plugin, which reads them from `app.routes`. */
@@ -43,7 +43,7 @@ export function createHttpPlugin({
   log,
   explainFailure,
   table,
-  isRefusing,
+  running,
 }: PluginDeps) {
   /** Who asks, and with which parameters. Throws as `identify` and `authorize` do, and ValidationFailure. */
   async function authenticate(state: RequestState, request: Request): Promise<void> {
@@ -65,7 +65,7 @@ export function createHttpPlugin({
         const { operation, parameters } = table.of(request, route);
         state.operation = operation;
         // What a request in progress asks of the service itself is a part of that request.
-        if (state.caller === undefined && isRefusing() && operation.area !== 'health')
+        if (state.caller === undefined && running.isRefusing && operation.area !== 'health')
           throw new ShuttingDown();
         state.parameters = parameters;
         if (operation.credential === 'none' && state.parameters.entries.length > 0)
@@ -106,7 +106,7 @@ export function createHttpPlugin({
       .onError({ as: 'global' }, ({ error, request, code }) => {
         const state = stateOf(request);
         if (code === 'NOT_FOUND' && state.operation === undefined) {
-          const found = isRefusing()
+          const found = running.isRefusing
             ? new ShuttingDown()
             : (explainHosts(request) ?? table.answerUnmatched(request));
           if (found instanceof Response) return found;

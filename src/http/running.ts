@@ -4,7 +4,7 @@ import { toError } from '../core/errors.ts';
 import type { OnInterrupt } from '../core/interruption.ts';
 import type { AccessLog } from '../core/logger.ts';
 import { inTrace } from '../core/tracing.ts';
-import type { FindClient } from './client.ts';
+import type { ClientFinder } from './client.ts';
 import type { Cors } from './cors.ts';
 import { internalError, shuttingDown } from './failures.ts';
 import { UNREAD_TIMEOUT_SECONDS } from './limits.ts';
@@ -13,9 +13,9 @@ import { beginRequestTrace, endRequestTrace } from './request-trace.ts';
 import { beginState, changedTo, isRequestId, type RequestState } from './state.ts';
 import { showPath } from './url.ts';
 
-export type RunningDeps = {
+type RunningDeps = {
   cors: Cors;
-  findClient: FindClient;
+  clients: ClientFinder;
   access: AccessLog;
   requestMetrics: RequestMetrics;
   /** At the deadline of a shutdown, the requests in progress are answered 503. */
@@ -25,27 +25,69 @@ export type RunningDeps = {
 type Server = Bun.Server<undefined>;
 type Fetch = (request: Request) => Response | Promise<Response>;
 
-export function createRunning({ cors, findClient, access, requestMetrics, onInterrupt }: RunningDeps) {
-  let refusing = false;
+export class Running {
+  /** Whether new requests are refused with 503, except those of probes. */
+  isRefusing = false;
+  private readonly deps: RunningDeps;
   /** Ends each request in progress with a 503. */
-  const running = new Set<() => void>();
-  onInterrupt(() => {
-    for (const interrupt of running) interrupt();
-  });
+  private readonly interrupts = new Set<() => void>();
+
+  constructor(deps: RunningDeps) {
+    this.deps = deps;
+    deps.onInterrupt(() => {
+      for (const interrupt of this.interrupts) interrupt();
+    });
+  }
+
+  /** The number of requests in progress. */
+  get count(): number {
+    return this.interrupts.size;
+  }
+
+  /** Answers a request of the server, once, also after an error. */
+  async answer(fetch: Fetch, request: Request, server?: Server): Promise<Response> {
+    const state = beginState(request, server, this.deps.clients.find(request, server));
+    const interrupted = Promise.withResolvers<Response>();
+    const interrupt = (): void => {
+      state.isAnswered = true;
+      interrupted.resolve(shuttingDown(state.route));
+    };
+    this.interrupts.add(interrupt);
+    const run = async (): Promise<Response> => {
+      try {
+        return await fetch(forElysia(request));
+      } finally {
+        state.leave();
+      }
+    };
+    try {
+      state.trace = beginRequestTrace(request);
+      // The place of a trace that is not sampled is of use to upstreams alone: routes that ask them take it from the state.
+      const answer = state.trace?.isSampled ? inTrace(state.trace, run) : run();
+      return this.finish(request, state, await Promise.race([answer, interrupted.promise]));
+    } catch (failure) {
+      // The log may be what fails: the cause goes to standard error.
+      process.emitWarning(toError(failure));
+      return internalError(state.route, { 'x-request-id': state.requestId });
+    } finally {
+      this.interrupts.delete(interrupt);
+      state.leave();
+    }
+  }
 
   /** Marks, counts and logs the answer. */
-  function finish(request: Request, state: RequestState, response: Response): Response {
+  private finish(request: Request, state: RequestState, response: Response): Response {
     // A handler may answer with the request id of an upstream; then the log has that one, too.
     const { headers } = response;
     const answeredId = headers.get('x-request-id');
     if (answeredId !== null && isRequestId(answeredId)) state.requestId = answeredId;
     else headers.set('x-request-id', state.requestId);
-    cors.mark?.(request, response);
+    this.deps.cors.mark?.(request, response);
     const durationMs = performance.now() - state.startedAtMs;
     const operation = state.route;
     if (operation.noIdleTimeout) state.setIdleTimeout(UNREAD_TIMEOUT_SECONDS);
-    requestMetrics.observe(operation, response.status, durationMs);
-    access({
+    this.deps.requestMetrics.observe(operation, response.status, durationMs);
+    this.deps.access({
       method: request.method,
       route: operation.path,
       path: () => showPath(request.url),
@@ -62,54 +104,6 @@ export function createRunning({ cors, findClient, access, requestMetrics, onInte
     if (state.trace !== undefined) endRequestTrace(state.trace, state, response.status);
     return response;
   }
-
-  return {
-    /** `fetch` for a server: every request is answered once, also after an error. */
-    serve:
-      (fetch: Fetch) =>
-      (request: Request, server?: Server): Promise<Response> =>
-        new Promise((resolve) => {
-          const state = beginState(request, server, findClient(request, server));
-          const asked = forElysia(request);
-          const end = (answer: () => Response): void => {
-            state.leave();
-            if (!running.delete(interrupt)) return;
-            state.isAnswered = true;
-            try {
-              resolve(finish(request, state, answer()));
-            } catch (failure) {
-              // The log may be what fails: the cause goes to standard error.
-              process.emitWarning(toError(failure));
-              resolve(internalError(state.route, { 'x-request-id': state.requestId }));
-            }
-          };
-          const interrupt = (): void => end(() => shuttingDown(state.route));
-          running.add(interrupt);
-          const answer = async (): Promise<void> => {
-            const response = await fetch(asked);
-            end(() => response);
-          };
-          const begin = (): void => {
-            answer().catch((error) =>
-              end(() => {
-                throw error;
-              }),
-            );
-          };
-          state.trace = beginRequestTrace(request);
-          // The place of a trace that is not sampled is of use to upstreams alone: routes that ask them take it from the state.
-          if (state.trace?.isSampled) inTrace(state.trace, begin);
-          else begin();
-        }),
-    /** Whether new requests are refused. */
-    isRefusing: (): boolean => refusing,
-    /** Refuses new requests with 503, except those of probes. */
-    refuseNewRequests: (): void => {
-      refusing = true;
-    },
-    /** The number of requests in progress. */
-    count: (): number => running.size,
-  };
 }
 
 /**

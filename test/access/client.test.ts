@@ -1,7 +1,7 @@
 // What a request says about its client: a proxy is believed where the operator has named it, and no cookie beside the portal's own.
 
 import { expect, test } from 'bun:test';
-import { createClientFinder, isHttps, PROXIES } from '../../src/http/client.ts';
+import { ClientFinder, isHttps, PROXIES } from '../../src/http/client.ts';
 import { eventually } from '../support/child.ts';
 import { BOOTSTRAP_KEY, startService, WORKSPACE } from '../support/service.ts';
 import { shared } from '../support/shared.ts';
@@ -99,8 +99,8 @@ test('over https only the cookie with the prefix counts', async () => {
 
 const find = (forwarded: string | undefined, peer: string): string | null => {
   const headers: Record<string, string> = forwarded === undefined ? {} : { 'x-forwarded-for': forwarded };
-  const finder = createClientFinder(['127.0.0.1', '10.0.0.0/8', '2001:db8::/32', '::1']);
-  return finder(new Request('http://localhost/', { headers }), { requestIP: () => ({ address: peer }) });
+  const finder = new ClientFinder(['127.0.0.1', '10.0.0.0/8', '2001:db8::/32', '::1']);
+  return finder.find(new Request('http://localhost/', { headers }), { requestIP: () => ({ address: peer }) });
 };
 
 test.each([
@@ -125,7 +125,7 @@ test.each([
   ['https', '198.51.100.1', false],
 ])('X-Forwarded-Proto %j from %s: %p', (forwarded, peer, expected) => {
   const request = new Request('http://localhost/', { headers: { 'x-forwarded-proto': forwarded } });
-  createClientFinder(['127.0.0.1'])(request, { requestIP: () => ({ address: peer }) });
+  new ClientFinder(['127.0.0.1']).find(request, { requestIP: () => ({ address: peer }) });
   expect(isHttps(request)).toBe(expected);
 });
 

@@ -135,8 +135,8 @@ export const http: readonly Planted[] = [
   {
     mistake: 'probes are refused while the service drains',
     file: 'src/http/plugin.ts',
-    text: "isRefusing() && operation.area !== 'health'",
-    replacement: 'isRefusing()',
+    text: "running.isRefusing && operation.area !== 'health'",
+    replacement: 'running.isRefusing',
     test: 'test/acceptance/shutdown.test.ts',
     name: 'it answers probes: alive, and not ready',
   },
