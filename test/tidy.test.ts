@@ -205,7 +205,7 @@ const BANS: Ban[] = [
     call: /\bJSON\.parse\(/,
     instead: 'parseJson of core/json.ts, where data of users is read',
     except:
-      /^src\/(core\/json|gateway\/usage|processes\/store|embedded\/postgres\/connection-file|embedded\/object-store\/[\w-]+)\.ts$/,
+      /^src\/(core\/json|gateway\/(usage|events)|processes\/store|embedded\/postgres\/connection-file|embedded\/object-store\/[\w-]+)\.ts$/,
   },
   {
     call: /\.normalize\('NF/,

@@ -3,19 +3,20 @@
 import { OpenAiRefusal } from '../http/openai-error.ts';
 import type { Endpoint } from './adapters/adapter.ts';
 import type { UpstreamSpec } from './catalogue/model.ts';
-import { type EventBlocks, parseEvents } from './events.ts';
+import type { EventBlock, EventBlocks } from './events.ts';
 import { ANSWER_BYTES_MAX } from './limits.ts';
-import type { StreamMeter } from './stream-meter.ts';
+import type { TimeOuts } from './time-outs.ts';
 import {
   CREDENTIALS_REFUSED,
-  findError,
+  isFailedEvent,
   isFailure,
   type Protocol,
   readError,
+  readEventError,
   type UpstreamError,
 } from './upstream-error.ts';
 import { passedHeaders } from './upstream-request.ts';
-import { checkAnswer, type Usage } from './usage.ts';
+import { checkAnswer, type StreamMeter, type Usage } from './usage.ts';
 
 export type WholeAnswer = {
   kind: 'whole';
@@ -30,20 +31,15 @@ export type WholeAnswer = {
 export type StreamAnswer = {
   kind: 'stream';
   headers: Record<string, string>;
-  /** The first events, so that an upstream that fails before them can be replaced; absent: still silent. */
-  first: Uint8Array | undefined;
+  /** The first events, so that an upstream that fails before them can be replaced; undefined: still silent. */
+  first: EventBlock | undefined;
   blocks: EventBlocks;
   /** Of a translated stream, whose own events say more than those that are made of them. */
   meter?: StreamMeter | undefined;
-  /** Ends the attempt once: releases its place and reports its outcome, with the reason of a failure in our words. */
-  settle(outcome: 'ok' | 'failed' | 'left', failure?: OpenAiRefusal): void;
-  /** The time-out between two events, and of the whole: `expired` says which one it was that cancelled. */
-  touch(): void;
-  /** Called when an event has arrived: until the client has taken it, the silence is not the upstream's. */
-  rest(): void;
-  expired(): OpenAiRefusal | undefined;
-  /** Calls it when a time-out has cancelled the stream, also while it is not read. Absent: no time-out can. */
-  onExpired?(listener: () => void): void;
+  /** Absent for a built-in model. */
+  timeOuts?: TimeOuts;
+  /** Ends the attempt once: releases its permit and reports its outcome, with the reason of a failure in our words. */
+  end(outcome: 'ok' | 'failed' | 'left', failure?: OpenAiRefusal): void;
 };
 
 export type Answer = WholeAnswer | StreamAnswer;
@@ -98,10 +94,8 @@ export function nonsense(error?: unknown): AttemptFailure {
 }
 
 /** A stream that begins with an error has not begun: throws it as an AttemptFailure. */
-export function refuseError(block: Uint8Array, spec: UpstreamSpec): void {
-  const found = findError(block, spec, 'first');
-  // Comments before it are no part of an answer.
-  if (found !== undefined && parseEvents(found.before).length === 0) throw toldFailure(found);
+export function refuseError({ events: [first] }: EventBlock, spec: UpstreamSpec): void {
+  if (first !== undefined && isFailedEvent(first, true)) throw toldFailure(readEventError(first, spec));
 }
 
 /** The failure that a 2xx tells of. */

@@ -3,8 +3,7 @@
 import { LRUCache } from 'lru-cache';
 import { isRawNumber, type Json, type JsonObject, parseJson } from '../core/json.ts';
 import { abortable, within } from '../core/wait.ts';
-import { fromChunks, toChunks } from './chunks.ts';
-import { streamOf, whenOver } from './events.ts';
+import { fromChunks, streamOf, toChunks } from './chunks.ts';
 import { CACHE_BYTES_MAX, CACHED_ANSWER_BYTES_MAX, SHARED_WAIT_MS_MAX } from './limits.ts';
 import type { ModelCall, Served } from './model-call.ts';
 import { type Model, TARGET_HEADER } from './targets.ts';
@@ -64,9 +63,11 @@ export function createAnswerCache(now: () => number = () => performance.now()): 
       try {
         const served = await serveFresh(call.request.stream ? collectInto(keep) : undefined);
         const headers = { ...served.headers, ...MISS };
-        if (served.kind === 'stream') return { ...served, headers, body: whenOver(served.body, done) };
-        if (served.status === 200) keep(served.bytes);
-        done();
+        if (served.kind === 'stream') void served.over.then(done);
+        else {
+          if (served.status === 200) keep(served.bytes);
+          done();
+        }
         return { ...served, headers };
       } catch (error) {
         done();
@@ -102,8 +103,8 @@ function toServed(bytes: Uint8Array, { request }: ModelCall, limits: Record<stri
       bytes,
     };
   const answer = parseJson(Buffer.from(bytes).toString()) as JsonObject;
-  const body = streamOf(toChunks(answer, request.includesUsage));
-  return { kind: 'stream', headers: { ...limits, ...HIT }, body };
+  const stream = streamOf(toChunks(answer, request.includesUsage));
+  return { kind: 'stream', headers: { ...limits, ...HIT }, ...stream };
 }
 
 /** Equal for requests that must have the same answer. Undefined where another answer to the same request would be as good. */

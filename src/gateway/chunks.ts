@@ -2,17 +2,23 @@
 
 import { isObject, type Json, type JsonObject, parseJson } from '../core/json.ts';
 import { nonsense } from './answer.ts';
-import { DONE, type EventStream, parseEvents, streamOf, toEvent } from './events.ts';
+import { DONE, parseEvents, toEvent } from './events.ts';
 import { parseAnswer } from './request.ts';
 
 /** A whole answer as a stream. Throws 502 for one that is not JSON: of large answers only the ends have been looked at. */
-export async function toStream(answer: Uint8Array, includeUsage: boolean): Promise<EventStream> {
+export async function toStream(answer: Uint8Array, includeUsage: boolean) {
   try {
     return streamOf(toChunks(await parseAnswer(answer), includeUsage));
   } catch (error) {
     throw nonsense(error).refusal;
   }
 }
+
+/** The texts as a stream, and a promise of its end. */
+export const streamOf = (texts: string[]) => ({
+  body: new Blob(texts).stream() as ReadableStream<Uint8Array>,
+  over: Promise.resolve(),
+});
 
 /** The events of a completion as if it was streamed, including `[DONE]`. Invalid choices are omitted. */
 export function toChunks(answer: JsonObject, includeUsage: boolean): string[] {

@@ -156,8 +156,8 @@ const reporting = (
   note: LogFailedAttempt,
 ): StreamAnswer => ({
   ...answer,
-  settle(outcome, failure) {
-    answer.settle(outcome);
+  end(outcome, failure) {
+    answer.end(outcome);
     if (failure !== undefined) note({ ...made, failure });
   },
 });

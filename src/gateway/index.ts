@@ -2,7 +2,6 @@
 
 import { Elysia } from 'elysia';
 import type { Clock } from '../core/clock.ts';
-import { createDeadlines } from '../core/deadlines.ts';
 import type { Embeddings, EmbedTexts } from '../core/embed-texts.ts';
 import type { RecordEvents } from '../core/event.ts';
 import type { OnInterrupt } from '../core/interruption.ts';
@@ -26,6 +25,7 @@ import { createModels } from './endpoints/models.ts';
 import { createWorkspaceEmbeddings } from './endpoints/workspace-embeddings.ts';
 import { type AttemptCounts, createExecute } from './execute.ts';
 import { createFirstTokenMetric, createGatewayHealth } from './health.ts';
+import { KEEP_ALIVE_MS } from './limits.ts';
 import { createModelUsage, type DescribeKeys } from './operations/model-usage.ts';
 import { createModelsState } from './operations/models-state.ts';
 import { modelCallRoutes } from './routes/model-calls.ts';
@@ -101,9 +101,8 @@ export function createGateway(deps: GatewayDeps): AreaWithRoutes & {
     attempts,
     firstToken,
   });
-  const deadlines = createDeadlines();
   const execute = createExecute({
-    deadlines,
+    keepAliveMs: KEEP_ALIVE_MS,
     attempts,
     connectProbe: createConnectProbe(deps.connectsDirectly),
     embed,
@@ -127,7 +126,7 @@ export function createGateway(deps: GatewayDeps): AreaWithRoutes & {
     cache,
     execute,
     ledger: { ...ledger, add: used.add },
-    deadlines,
+    keepAliveMs: KEEP_ALIVE_MS,
     onInterrupt,
     firstToken,
   });

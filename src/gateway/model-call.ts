@@ -5,7 +5,6 @@ import type { TraceContext } from '../core/trace-context.ts';
 import type { Outcome } from './accounting/sums.ts';
 import type { Endpoint } from './adapters/adapter.ts';
 import type { Reservation } from './allowances.ts';
-import type { EventStream } from './events.ts';
 import type { GatewayRequest } from './request.ts';
 import type { Usage } from './usage.ts';
 
@@ -43,7 +42,13 @@ export type Call = ModelCall & {
 
 export type Served =
   | { kind: 'whole'; status: number; headers: Record<string, string>; bytes: Uint8Array; model?: string }
-  | { kind: 'stream'; headers: Record<string, string>; body: EventStream };
+  /** `over`: settled when the stream has ended or is cancelled. */
+  | {
+      kind: 'stream';
+      headers: Record<string, string>;
+      body: ReadableStream<Uint8Array>;
+      over: Promise<void>;
+    };
 
 export type Ended = {
   outcome: Outcome;

@@ -1,6 +1,5 @@
 // A model call, over HTTP or from another area: cache → limits → attempts → answer → account.
 
-import type { Deadlines } from '../core/deadlines.ts';
 import type { OnInterrupt } from '../core/interruption.ts';
 import { isLimited } from '../core/principal.ts';
 import { errorTypeOf, inTrace, isTraced } from '../core/tracing.ts';
@@ -20,7 +19,7 @@ import { countChoices, estimateUse, refuseOddCounts } from './estimate.ts';
 import type { Attempt, Execute, Execution } from './execute.ts';
 import type { Ended, ModelCall, Served } from './model-call.ts';
 import { requirePrice, toCost } from './prices.ts';
-import { pumpStream } from './pump.ts';
+import { relay } from './relay.ts';
 import { type Catalogue, type Model, TARGET_HEADER, UNLISTED } from './targets.ts';
 import { estimateCompletion, estimatePrompt, MEDIUM_TOKENS, NO_USAGE, type Usage } from './usage.ts';
 
@@ -35,16 +34,17 @@ export type ServeDeps = {
   ledger: Pick<Ledger, 'add' | 'requireRoom'>;
   /** Of the seconds to the first event of a stream, by target. */
   firstToken: Pick<Histogram, 'observe'>;
-  deadlines: Deadlines;
+  /** How often a silent stream gets a comment. */
+  keepAliveMs: number;
   onInterrupt: OnInterrupt;
 };
 
 type OnBlock = (block: Uint8Array) => void;
 
 export function createServe(deps: ServeDeps): Serve {
-  const begin = (catalogue: Catalogue, call: ModelCall): Promise<Served> => {
-    const model = findModel(catalogue, call);
-    call.onModel?.(model.unlisted?.answered === false ? UNLISTED : model.id);
+  return async (call) => {
+    const model = findModel(await deps.catalogue(), call);
+    call.onModel?.(model.id);
     refuseOddCounts(call);
     requirePrice(model, call.caller);
     if (!call.continues) deps.ledger.requireRoom();
@@ -60,14 +60,6 @@ export function createServe(deps: ServeDeps): Serve {
       });
     };
     return callSpan === undefined ? answer() : inTrace(callSpan.span, answer);
-  };
-  return (call) => {
-    try {
-      const known = deps.catalogue();
-      return known instanceof Promise ? known.then((each) => begin(each, call)) : begin(known, call);
-    } catch (error) {
-      return Promise.reject(error);
-    }
   };
 }
 
@@ -98,10 +90,9 @@ class Serving implements Execution {
   async fresh(onBlock?: OnBlock): Promise<Served> {
     const { call, model } = this;
     const content = this.callSpan?.content;
-    const reserving = this.reserve((recentCompletionTokens) =>
+    this.reservation = await this.reserve((recentCompletionTokens) =>
       estimateUse(call, { models: model.candidates, recentCompletionTokens }),
     );
-    this.reservation = reserving instanceof Promise ? await reserving : reserving;
     const includeUsage = call.request.includesUsage;
     let answer: Answer;
     try {
@@ -118,9 +109,9 @@ class Serving implements Execution {
     }
     const headers = Object.assign(answer.headers, this.reservation?.headers(), this.targetHeader());
     if (answer.kind === 'stream') {
-      const body = pumpStream({
+      const stream = relay({
         answer,
-        deadlines: this.deps.deadlines,
+        keepAliveMs: this.deps.keepAliveMs,
         onInterrupt: this.deps.onInterrupt,
         signal: call.signal,
         spec: this.last?.target.upstream?.spec,
@@ -134,11 +125,11 @@ class Serving implements Execution {
           content?.add(block);
         },
       });
-      return { kind: 'stream', headers, body };
+      return { kind: 'stream', headers, ...stream };
     }
     // A stream was requested, and an upstream that does not stream has sent a whole answer.
     if (answer.status === 200 && call.request.stream && isText(call.endpoint))
-      return { kind: 'stream', headers, body: await toStream(answer.bytes, includeUsage) };
+      return { kind: 'stream', headers, ...(await toStream(answer.bytes, includeUsage)) };
     return answer;
   }
 
@@ -146,20 +137,16 @@ class Serving implements Execution {
    * For the most that the request may use. A part of a request shares the reservation of the whole; a key without limits has none.
    * Throws 429, which ends the call: it has no account.
    */
-  private reserve(estimate: Estimate): Reservation | undefined | Promise<Reservation> {
+  private async reserve(estimate: Estimate): Promise<Reservation | undefined> {
     const { call } = this;
-    const refused = (error: unknown): never => {
+    if (call.reservation !== undefined || !isLimited(call.caller.limits)) return call.reservation;
+    try {
+      return await this.deps.allowances.reserve(call.caller, estimate);
+    } catch (error) {
       const span = this.callSpan?.span;
       span?.fail(errorTypeOf(error));
       span?.end();
       throw error;
-    };
-    if (call.reservation !== undefined || !isLimited(call.caller.limits)) return call.reservation;
-    try {
-      const reserving = this.deps.allowances.reserve(call.caller, estimate);
-      return reserving instanceof Promise ? reserving.catch(refused) : reserving;
-    } catch (error) {
-      return refused(error);
     }
   }
 

@@ -5,7 +5,7 @@ import { ServiceError, upstreamFailed } from '../core/errors.ts';
 import { parseJson } from '../core/json.ts';
 import type { ChatCall, ChatPart, StreamChat } from './chat-call.ts';
 import { type Contents, type Delta, noteContents, reasonForNoText, textOf } from './delta-text.ts';
-import { type EventStream, iterate, parseEvents } from './events.ts';
+import { parseEvents } from './events.ts';
 import type { Served } from './model-call.ts';
 import { GatewayRequest } from './request.ts';
 import type { Serve } from './serve.ts';
@@ -45,14 +45,14 @@ export function createStreamChat(deps: {
   };
 }
 
-async function* readParts(stream: EventStream, asked: string): Parts {
+async function* readParts(stream: ReadableStream<Uint8Array>, asked: string): Parts {
   const end = { model: asked, finishReason: 'stop', usage: NO_USAGE };
   const contents: Contents = { reasoning: false, toolCalls: false };
   let hasText = false;
   let complete = false;
   // It drops a byte order mark at the beginning.
   const decoder = new TextDecoder();
-  for await (const block of iterate(stream)) {
+  for await (const block of stream as unknown as AsyncIterable<Uint8Array>) {
     for (const { data } of parseEvents(decoder.decode(block, { stream: true }))) {
       if (data === '[DONE]') {
         complete = true;

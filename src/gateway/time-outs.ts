@@ -1,12 +1,13 @@
-// The time-outs of one attempt: its phases, and the refusal that the caller gets when one of them takes too long.
+// The time-outs of one attempt: one timer, for the phase that the attempt is in.
 
 import { OpenAiRefusal } from '../http/openai-error.ts';
+import type { UpstreamSpec } from './catalogue/model.ts';
 import { READER_CHECK_MS, READER_CONTENDED_MS } from './limits.ts';
 
-export type Phase = 'connect' | 'first_byte' | 'idle' | 'reader' | 'total';
+type Phase = 'connect' | 'first_byte' | 'idle' | 'reader' | 'total';
 
 /** What callers are told. */
-export const TIMED_OUT: Record<Phase, string> = {
+const SENTENCES: Record<Phase, string> = {
   connect: 'The upstream could not be connected to in time',
   first_byte: 'The upstream did not begin to answer in time',
   idle: 'The upstream fell silent in the middle of its answer',
@@ -14,35 +15,86 @@ export const TIMED_OUT: Record<Phase, string> = {
   total: 'The upstream took too long for its answer',
 };
 
-/** The refusal of an attempt whose time-out has expired; undefined where none has. */
-export function toTimedOut(phase: Phase | undefined): OpenAiRefusal | undefined {
-  if (phase === undefined) return undefined;
-  if (phase === 'reader')
-    return new OpenAiRefusal('request-timeout', TIMED_OUT.reader, { code: 'reader_timeout' });
-  return new OpenAiRefusal('upstream-timeout', TIMED_OUT[phase], { code: `upstream_${phase}_timeout` });
-}
+type Options = {
+  timeoutsMs: UpstreamSpec['timeoutsMs'];
+  isStream: boolean;
+  /** Whether other requests wait for the upstream. */
+  isContended(): boolean;
+};
 
-/**
- * How long the upstream of a stream has waited for the caller. It is bounded in all, not each time: otherwise a caller that reads a
- * little now and then would hold the upstream's permit for as long as the whole may take.
- */
-export function createReaderTime(msMax: number) {
-  let sinceMs: number | undefined;
-  let earlierMs = 0;
-  const waitedMs = (nowMs: number): number => earlierMs + (sinceMs === undefined ? 0 : nowMs - sinceMs);
-  return {
-    /** The caller is to take an event. Returns when to ask whether its time is over. */
-    begin(nowMs: number): number {
-      sinceMs ??= nowMs;
-      return Math.min(READER_CHECK_MS, Math.max(0, msMax - waitedMs(nowMs)));
-    },
-    /** The caller wants the next one. */
-    end(nowMs: number): void {
-      earlierMs = waitedMs(nowMs);
-      sinceMs = undefined;
-    },
-    /** `isContended`: whether other requests wait for the upstream. */
-    isOver: (nowMs: number, isContended: boolean): boolean =>
-      waitedMs(nowMs) >= (isContended ? Math.min(msMax, READER_CONTENDED_MS) : msMax),
-  };
+export class TimeOuts {
+  /** The time-out that has expired. */
+  expired: Phase | undefined;
+  private readonly controller = new AbortController();
+  private readonly options: Options;
+  private readonly startedAtMs = performance.now();
+  private timer: ReturnType<typeof setTimeout> | undefined;
+  /** How long the upstream has waited for the caller: all times together, and since when it waits. */
+  private readerMs = 0;
+  private readerSinceMs: number | undefined;
+
+  constructor(options: Options) {
+    this.options = options;
+  }
+
+  /** Aborts when a time-out expires, and when the attempt is cancelled. */
+  get signal(): AbortSignal {
+    return this.controller.signal;
+  }
+
+  /** Why the attempt has failed, for the caller; undefined while no time-out has expired. */
+  get refusal(): OpenAiRefusal | undefined {
+    if (this.expired === undefined) return undefined;
+    const isReader = this.expired === 'reader';
+    return new OpenAiRefusal(isReader ? 'request-timeout' : 'upstream-timeout', SENTENCES[this.expired], {
+      code: isReader ? 'reader_timeout' : `upstream_${this.expired}_timeout`,
+    });
+  }
+
+  /** The next thing must happen within its time, and everything within the total. */
+  await(phase: 'first_byte' | 'idle' | 'total'): void {
+    const { timeoutsMs, isStream } = this.options;
+    const nowMs = performance.now();
+    if (this.readerSinceMs !== undefined) this.readerMs += nowMs - this.readerSinceMs;
+    this.readerSinceMs = undefined;
+    this.set(phase, timeoutsMs[phase] ?? timeoutsMs[isStream ? 'idle' : 'total'], nowMs);
+  }
+
+  /**
+   * The caller is to take an event. Its time is bounded in all, not each time: otherwise a caller that reads a little now and
+   * then would hold the permit of the upstream for as long as the total.
+   */
+  awaitReader(): void {
+    const nowMs = performance.now();
+    this.readerSinceMs ??= nowMs;
+    const leftMs = this.options.timeoutsMs.reader - this.readerMs - (nowMs - this.readerSinceMs);
+    this.set('reader', Math.min(READER_CHECK_MS, Math.max(0, leftMs)), nowMs);
+  }
+
+  expire(phase: Phase): void {
+    clearTimeout(this.timer);
+    this.expired = phase;
+    this.controller.abort(new Error(SENTENCES[phase]));
+  }
+
+  /** Ends the time-outs. `cancels`: and the request, if it still runs. */
+  end(cancels: boolean): void {
+    clearTimeout(this.timer);
+    if (cancels) this.controller.abort();
+  }
+
+  private set(phase: Phase, withinMs: number, nowMs: number): void {
+    clearTimeout(this.timer);
+    const leftMs = this.options.timeoutsMs.total - (nowMs - this.startedAtMs);
+    const due = leftMs < withinMs ? 'total' : phase;
+    this.timer = setTimeout(() => this.onDue(due), Math.min(leftMs, withinMs));
+  }
+
+  private onDue(phase: Phase): void {
+    const waitedMs = this.readerMs + performance.now() - (this.readerSinceMs ?? 0);
+    const { timeoutsMs, isContended } = this.options;
+    const readerMsMax = isContended() ? Math.min(timeoutsMs.reader, READER_CONTENDED_MS) : timeoutsMs.reader;
+    if (phase === 'reader' && waitedMs < readerMsMax) this.awaitReader();
+    else this.expire(phase);
+  }
 }

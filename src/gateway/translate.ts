@@ -4,7 +4,7 @@ import { isObject, parseJson } from '../core/json.ts';
 import type { StreamTranslation, Translation } from './adapters/adapter.ts';
 import { AttemptFailure, nonsense, toldFailure } from './answer.ts';
 import type { UpstreamSpec } from './catalogue/model.ts';
-import { DONE, type EventBlocks, parseEvents, toEvent } from './events.ts';
+import { DONE, type EventBlocks, toBlock, toEvent } from './events.ts';
 import { isErrorObject, readError } from './upstream-error.ts';
 import type { Usage } from './usage.ts';
 
@@ -37,14 +37,13 @@ export function translateBlocks(blocks: EventBlocks, translation: StreamTranslat
         const block = await blocks.next();
         if (block === undefined) return undefined;
         let text = '';
-        for (const event of parseEvents(utf8.decode(block))) {
+        for (const event of block.events)
           for (const chunk of translation.event(event)) text += toEvent(chunk);
-        }
         if (translation.done() && !marked) {
           marked = true;
           text += DONE;
         }
-        if (text !== '') return Buffer.from(text);
+        if (text !== '') return toBlock(Buffer.from(text));
       }
     },
     cancel: blocks.cancel,

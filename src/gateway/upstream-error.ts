@@ -3,7 +3,7 @@
 import { isObject, type JsonObject, parseJson } from '../core/json.ts';
 import { type Endpoint, isText } from './adapters/adapter.ts';
 import type { UpstreamSpec } from './catalogue/model.ts';
-import { parseEvents, type ServerSentEvent, splitEvents } from './events.ts';
+import type { StreamEvent } from './events.ts';
 import { ERROR_BYTES_MAX } from './limits.ts';
 import { redactValue } from './redaction.ts';
 
@@ -164,47 +164,18 @@ export function isFailure(answer: JsonObject, endpoint: Endpoint): boolean {
   );
 }
 
-/** The same for an event of a stream, of which only the first may be no part of an answer. */
-function isFailedEvent({ name, data }: ServerSentEvent, place: 'first' | 'later'): boolean {
+/** Whether an event of a stream tells of a failure. Only the first one may also be no part of an answer. */
+export function isFailedEvent({ name, chunk }: StreamEvent, isFirst: boolean): boolean {
   if (name === 'error') return true;
-  let event: unknown;
-  try {
-    event = parseJson(data);
-  } catch {
-    // Data that is not JSON passes as it came.
-    return false;
-  }
-  if (!isObject(event)) return false;
-  if (isErrorObject(event)) return true;
-  const { choices, type, usage } = event;
-  if (place === 'later' || type !== undefined) return false;
+  // Data that is not JSON passes as it came.
+  if (chunk === undefined) return false;
+  if (isErrorObject(chunk)) return true;
+  const { choices, type, usage } = chunk;
+  if (!isFirst || type !== undefined) return false;
   return (
-    choices === null || (choices === undefined && usage === undefined && sentenceOf(event) !== undefined)
+    choices === null || (choices === undefined && usage === undefined && sentenceOf(chunk) !== undefined)
   );
 }
 
-const ERROR_NAME = Buffer.from('error');
-
-/** The error in a block of a stream, and the events before it. `place`: whether the block is the first of its stream. */
-export function findError(
-  block: Uint8Array,
-  spec: UpstreamSpec | undefined,
-  place: 'first' | 'later' = 'later',
-): (UpstreamError & { before: string }) | undefined {
-  const mayTell = Buffer.prototype.indexOf.call(block, ERROR_NAME) !== -1;
-  if (!mayTell && (place === 'later' || block.length > ERROR_BYTES_MAX)) return undefined;
-  let before = '';
-  let next = place;
-  for (const raw of splitEvents(Buffer.from(block).toString())) {
-    if (next === 'first' || raw.includes('error')) {
-      const event = parseEvents(raw)[0];
-      if (event !== undefined && isFailedEvent(event, next)) {
-        const text = raw.length > ERROR_BYTES_MAX ? '' : event.data;
-        return { ...readError(Buffer.from(text), 502, { spec, explain: undefined }), before };
-      }
-      if (event !== undefined) next = 'later';
-    }
-    before += raw;
-  }
-  return undefined;
-}
+export const readEventError = ({ data }: StreamEvent, spec: UpstreamSpec | undefined): UpstreamError =>
+  readError(Buffer.from(data), 502, { spec, explain: undefined });

@@ -1,7 +1,6 @@
 // Tokens as the upstream reports them, else estimated; and their cost.
 
 import { isObject, type Json, type JsonObject, parseJson } from '../core/json.ts';
-import { parseEvents, splitEvents } from './events.ts';
 import { CHECKED_BYTES_MAX, HEAD_BYTES, TAIL_BYTES } from './limits.ts';
 import type { GatewayRequest } from './request.ts';
 
@@ -61,7 +60,7 @@ const LABELS: ReadonlySet<string> = new Set(
 const REPETITIONS: ReadonlySet<string> = new Set(['logprobs', 'reasoning_details']);
 
 /** UTF-8 bytes of all texts that a model wrote in the `choices` of an answer: answers, refusals, thoughts and arguments of tools. */
-export function countTextBytes(value: unknown, name = ''): number {
+function countTextBytes(value: unknown, name = ''): number {
   if (typeof value === 'string') {
     if (LABELS.has(name)) return 0;
     const isPicture = value.length > BASE64_LENGTH_MIN && value.startsWith('data:');
@@ -156,36 +155,44 @@ export function fromUsage(value: unknown): Usage | undefined {
 const isCount = (value: unknown): value is number =>
   typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 
-/** Tells the meter of the events of a block, and of the usage in them; returns the block without usage that the client did not request. */
-export function readUsageBlock(
-  block: Uint8Array,
-  meter: { addBlock(event: Uint8Array): void; tell(usage: Usage): void },
-  hides: boolean,
-): Uint8Array {
-  let shown = '';
-  const text = Buffer.from(block).toString();
-  for (const raw of splitEvents(text)) {
-    meter.addBlock(Buffer.from(raw));
-    const found = usageOfEvent(raw);
-    if (found?.usage !== undefined) meter.tell(found.usage);
-    if (!(hides && found?.alone === true)) shown += raw;
+/** The use of a stream: as the upstream tells it, and what has come since. So a stream that is broken off costs what it brought. */
+export class StreamMeter {
+  private told: Usage | undefined;
+  /** Since the upstream told its use. */
+  private events = 0;
+  private textBytes = 0;
+
+  /** An event of OpenAI's protocol. What follows the usage without a text is the end. */
+  addChunk(chunk: JsonObject | undefined): void {
+    const { choices, usage, x_groq: groq } = chunk ?? NO_CHUNK;
+    const textBytes = countTextBytes(choices);
+    if (this.told === undefined || textBytes > 0) this.add(textBytes);
+    const told = fromUsage(usage) ?? (isObject(groq) ? fromUsage(groq['usage']) : undefined);
+    if (told !== undefined) this.tell(told);
   }
-  return hides && shown.length !== text.length ? Buffer.from(shown) : block;
+
+  add(textBytes: number): void {
+    this.textBytes += textBytes;
+    this.events += 1;
+  }
+
+  tell(usage: Usage): void {
+    this.told = usage;
+    this.events = 0;
+    this.textBytes = 0;
+  }
+
+  /** The larger of events and bytes of text / 4. */
+  get tokens(): number {
+    return Math.max(this.events, estimateTokens(this.textBytes));
+  }
+
+  /** Undefined where the upstream has told nothing yet. */
+  get usage(): Usage | undefined {
+    const { told, tokens } = this;
+    if (told === undefined || tokens === 0) return told;
+    return { ...told, completionTokens: told.completionTokens + tokens, estimated: true };
+  }
 }
 
-/** `alone`: the event holds nothing else (`choices: []`). */
-function usageOfEvent(raw: string): { usage: Usage | undefined; alone: boolean } | undefined {
-  const data = parseEvents(raw)[0]?.data;
-  if (data === undefined || !data.includes('_tokens"')) return undefined;
-  try {
-    // The last event of a streamed picture holds the picture.
-    if (data.length > CHECKED_BYTES_MAX) return { usage: checkAnswer(Buffer.from(data)).usage, alone: false };
-    const event = parseJson(data);
-    if (!isObject(event)) return undefined;
-    const { usage, choices, x_groq: groq } = event;
-    const told = fromUsage(usage) ?? (isObject(groq) ? fromUsage(groq['usage']) : undefined);
-    return { usage: told, alone: Array.isArray(choices) && choices.length === 0 };
-  } catch {
-    return undefined;
-  }
-}
+const NO_CHUNK: JsonObject = {};

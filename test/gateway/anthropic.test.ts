@@ -341,6 +341,13 @@ describe('an answer', () => {
     });
 });
 
+/** An event as it is read. */
+const sent = (event: JsonObject) => ({
+  name: String(event['type']),
+  data: JSON.stringify(event),
+  chunk: event,
+});
+
 describe('a stream', () => {
   const run = (message: AnthropicMessage, includeUsage: boolean, cuts: number[]) => {
     const stream = translation.stream({ ...CONTEXT, includeUsage });
@@ -348,7 +355,7 @@ describe('a stream', () => {
     const chunks: JsonObject[] = [];
     for (const event of events) {
       expect(stream.done()).toBe(false);
-      chunks.push(...stream.event({ name: String(event['type']), data: JSON.stringify(event) }));
+      chunks.push(...stream.event(sent(event)));
     }
     expect(stream.done()).toBe(true);
     return chunks;
@@ -380,9 +387,7 @@ describe('a stream', () => {
   const start = { type: 'message_start', message: { id: 'm', usage: { input_tokens: 1 } } };
   const send = (...events: JsonObject[]): JsonObject[] => {
     const stream = translation.stream({ ...CONTEXT, includeUsage: false });
-    return events.flatMap((event) =>
-      stream.event({ name: String(event['type']), data: JSON.stringify(event) }),
-    );
+    return events.flatMap((event) => stream.event(sent(event)));
   };
 
   test('tells of a failure in the middle', () => {
@@ -403,8 +408,8 @@ describe('a stream', () => {
 
   test('that makes no sense is refused', () => {
     const stream = translation.stream({ ...CONTEXT, includeUsage: false });
-    expect(() => stream.event({ name: 'ping', data: '{"type":' })).toThrow();
-    expect(() => stream.event({ name: 'ping', data: '[]' })).toThrow();
+    expect(() => stream.event({ name: 'ping', data: '{"type":', chunk: undefined })).toThrow();
+    expect(() => stream.event({ name: 'ping', data: '[]', chunk: undefined })).toThrow();
     const text = { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'a' } };
     expect(() => send(text)).toThrow('has not begun');
     const json = {

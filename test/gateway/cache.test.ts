@@ -3,7 +3,6 @@
 import { describe, expect, test } from 'bun:test';
 import { until } from '../../src/core/wait.ts';
 import { createAnswerCache } from '../../src/gateway/cache.ts';
-import { type EventStream, toReadable } from '../../src/gateway/events.ts';
 import type { ModelCall, Served } from '../../src/gateway/model-call.ts';
 import { readRequest } from '../../src/gateway/request.ts';
 import type { Model } from '../../src/gateway/targets.ts';
@@ -93,9 +92,7 @@ function setting() {
 }
 
 const textOf = async (served: Served): Promise<string> =>
-  served.kind === 'whole'
-    ? Buffer.from(served.bytes).toString()
-    : new Response(toReadable(served.body)).text();
+  served.kind === 'whole' ? Buffer.from(served.bytes).toString() : new Response(served.body).text();
 
 test('the same request again is answered from memory, and says so', async () => {
   const { serve, asked, hits } = setting();
@@ -268,21 +265,25 @@ describe('streams', () => {
     'data: {"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":[],"usage":{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3}}\n\n',
     'data: [DONE]\n\n',
   ];
-  /** As the pump does. */
   const streaming =
     (chunks: string[]) =>
     async (onBlock?: (block: Uint8Array) => void): Promise<Served> => {
+      const { promise: over, resolve } = Promise.withResolvers<void>();
       let at = 0;
-      const body: EventStream = ({ send, close }) => ({
-        pull() {
+      const body = new ReadableStream<Uint8Array>({
+        pull(client) {
           const text = chunks[at++];
-          if (text === undefined) return close();
-          send(Buffer.from(text));
+          if (text === undefined) {
+            resolve();
+            client.close();
+            return;
+          }
           onBlock?.(Buffer.from(text));
+          client.enqueue(Buffer.from(text));
         },
-        cancel: () => undefined,
+        cancel: () => resolve(),
       });
-      return { kind: 'stream', headers: {}, body };
+      return { kind: 'stream', headers: {}, body, over };
     };
 
   test('what was streamed is kept whole, and streamed again', async () => {
@@ -306,12 +307,7 @@ describe('streams', () => {
 
   test('one that fails lets those who wait go on', async () => {
     const { serve, asked } = setting();
-    const dying = async (): Promise<Served> => ({
-      kind: 'stream',
-      headers: {},
-      body: ({ close }) => ({ pull: close, cancel: () => undefined }),
-    });
-    const first = await serve({ body: STREAMED, fresh: dying });
+    const first = await serve({ body: STREAMED, fresh: streaming([]) });
     const waiting = serve();
     await textOf(first).catch(() => undefined);
     expect((await waiting).headers['atrium-cache']).toBe('miss');
@@ -322,7 +318,7 @@ describe('streams', () => {
     const { serve } = setting();
     const first = await serve({ body: STREAMED, fresh: streaming(CHUNKS) });
     const waiting = serve();
-    if (first.kind === 'stream') await toReadable(first.body).cancel();
+    if (first.kind === 'stream') await first.body.cancel();
     expect((await waiting).headers['atrium-cache']).toBe('miss');
   });
 });

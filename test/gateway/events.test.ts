@@ -2,15 +2,7 @@
 
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { countEvents, endsWithDone } from '../../src/gateway/event-marks.ts';
-import {
-  type EventBlocks,
-  hasDone,
-  hasFinishReason,
-  parseEvents,
-  readEventBlocks,
-  splitEvents,
-} from '../../src/gateway/events.ts';
+import { type EventBlocks, parseEvents, readBlocks, renderEvent } from '../../src/gateway/events.ts';
 
 /** The bytes in pieces that end where the cuts are. */
 function inPieces(bytes: Uint8Array, cuts: readonly number[], death?: Error): ReadableStream<Uint8Array> {
@@ -32,9 +24,11 @@ async function readAll(blocks: EventBlocks): Promise<string[]> {
   for (;;) {
     const block = await blocks.next();
     if (block === undefined) return all;
-    all.push(Buffer.from(block).toString());
+    all.push(Buffer.from(block.bytes).toString());
   }
 }
+
+const parse = (text: string) => parseEvents(text).map(({ name, data }) => ({ name, data }));
 
 const text = fc.string({ unit: 'grapheme', maxLength: 30 }).map((value) => JSON.stringify({ value }));
 const event = fc.record({
@@ -61,13 +55,12 @@ test('blocks hold whole events, nothing is lost or added, and the events are the
             ].join(''),
           )
           .join('');
-        const blocks = await readAll(readEventBlocks(inPieces(Buffer.from(sent), at)));
+        const blocks = await readAll(readBlocks(inPieces(Buffer.from(sent), at)));
         expect(blocks.join('')).toBe(sent);
         for (const block of blocks) expect(block.endsWith(`${line}${line}`)).toBe(true);
-        for (const block of blocks) expect(splitEvents(block).join('')).toBe(block);
-        expect(blocks.flatMap(parseEvents)).toEqual(
-          all.map(({ name, data }) => ({ name, data: data.join('\n') })),
-        );
+        const expected = all.map(({ name, data }) => ({ name, data: data.join('\n') }));
+        expect(blocks.flatMap(parse)).toEqual(expected);
+        expect(blocks.flatMap(parseEvents).map(renderEvent).flatMap(parse)).toEqual(expected);
       },
     ),
     { numRuns: 500 },
@@ -82,31 +75,22 @@ test('CR alone ends a line; a CRLF that comes in two packets is one', async () =
         controller.close();
       },
     });
-    return readAll(readEventBlocks(body));
+    return readAll(readBlocks(body));
   };
   // An event is not kept back until the next one comes.
   expect(await packets('data: a\r\r', 'data: b\r', '\r')).toEqual(['data: a\r\r', 'data: b\r\r']);
   expect(await packets('data: a\r\n\r', '\ndata: b\r\n\r\n')).toEqual(['data: a\r\n\r\ndata: b\r\n\r\n']);
   expect(await packets('data: a\n\rdata: b\r\r\n')).toEqual(['data: a\n\rdata: b\r\r\n']);
-  expect(parseEvents('data: a\rdata: b\r\rdata:c\n\r\nevent: e\r\ndata: d\r\r\n')).toEqual([
+  expect(parse('data: a\rdata: b\r\rdata:c\n\r\nevent: e\r\ndata: d\r\r\n')).toEqual([
     { name: '', data: 'a\nb' },
     { name: '', data: 'c' },
     { name: 'e', data: 'd' },
   ]);
 });
 
-test('events are counted by their data, however lines end; comments are none', () => {
-  const count = (text: string): number => countEvents(Buffer.from(text));
-  expect(count('data: a\n\ndata: b\n\n')).toBe(2);
-  expect(count('data: a\r\n\r\n: ping\r\n\r\ndata: b\r\n\r\n')).toBe(2);
-  expect(count('data: a\r\rdata: b\r\r: data: c\r\r')).toBe(2);
-  expect(count(': ping\n\n')).toBe(0);
-  expect(count('data: {"content":"data: x\\ndata: y"}\n\n')).toBe(1);
-});
-
 describe('at the end of a stream', () => {
   const readText = (sent: string): Promise<string[]> =>
-    readAll(readEventBlocks(inPieces(Buffer.from(sent), [3, 9])));
+    readAll(readBlocks(inPieces(Buffer.from(sent), [3, 9])));
 
   test('a last event without its blank line counts', async () => {
     expect((await readText('data: a\n\ndata: [DONE]\n')).flatMap(parseEvents).at(-1)?.data).toBe('[DONE]');
@@ -120,7 +104,7 @@ describe('at the end of a stream', () => {
   });
 
   test('blank lines are no event', async () => {
-    expect((await readText('data: a\n\n\n\r\n')).flatMap(parseEvents)).toEqual([{ name: '', data: 'a' }]);
+    expect((await readText('data: a\n\n\n\r\n')).flatMap(parse)).toEqual([{ name: '', data: 'a' }]);
   });
 
   test('a last event without any line end counts where its data is complete', async () => {
@@ -131,13 +115,13 @@ describe('at the end of a stream', () => {
   });
 
   test('half an event is told as a broken stream, after the whole ones', async () => {
-    const blocks = readEventBlocks(inPieces(Buffer.from('data: {"a":1}\n\ndata: {"b":'), [15]));
-    expect(Buffer.from((await blocks.next()) ?? []).toString()).toBe('data: {"a":1}\n\n');
+    const blocks = readBlocks(inPieces(Buffer.from('data: {"a":1}\n\ndata: {"b":'), [15]));
+    expect(Buffer.from((await blocks.next())?.bytes ?? []).toString()).toBe('data: {"a":1}\n\n');
     await expect(blocks.next()).rejects.toThrow('within an event');
   });
 
   test('death is told, also within an event', async () => {
-    const blocks = readEventBlocks(inPieces(Buffer.from('data: {"a":'), [], new Error('died')));
+    const blocks = readBlocks(inPieces(Buffer.from('data: {"a":'), [], new Error('died')));
     await expect(blocks.next()).rejects.toThrow('died');
   });
 });
@@ -145,36 +129,14 @@ describe('at the end of a stream', () => {
 test('an event that never ends is refused before it fills the memory', async () => {
   const piece = new Uint8Array(1_048_576).fill(0x61);
   const endless = new ReadableStream<Uint8Array>({ pull: (controller) => controller.enqueue(piece) });
-  const blocks = readEventBlocks(endless);
+  const blocks = readBlocks(endless);
   await expect(blocks.next()).rejects.toThrow('too large');
   blocks.cancel();
 });
 
-test.each([
-  ['{"finish_reason":"stop"}', true],
-  ['{"finish_reason": \t\n"stop"}', true],
-  ['{"finish_reason":null},{"finish_reason":"length"}', true],
-  ['{"finish_reason":null}', false],
-  ['{"finish_reason":', false],
-  ['{"finish":"stop"}', false],
-  ['', false],
-])('%p has a finish reason: %p', (text, expected) => {
-  expect(hasFinishReason(Buffer.from(text))).toBe(expected);
-});
-
-test.each([
-  ['data: [DONE]\n\n', true],
-  ['data: {}\n\ndata:[DONE]\r\n\r\n: later\n\n', true],
-  ['data: {"content":"[DONE]"}\n\n', false],
-  ['data: {"content":"x data: [DONE]\\n"}\n\n', false],
-  ['data: {}\r\rdata: [DONE]\r\r', true],
-  ['data: [DONE]', false],
-])('%p has the mark of the end: %p', (text, expected) => {
-  expect(hasDone(Buffer.from(text))).toBe(expected);
-});
-
-test('a stream may end with the mark behind any line end', () => {
-  for (const line of ['\n', '\r\n', '\r'])
-    expect(endsWithDone(Buffer.from(`data: {}${line}${line}data: [DONE]${line}${line}`))).toBe(true);
-  expect(endsWithDone(Buffer.from('data: "data: [DONE]\n\n'))).toBe(false);
+test('data that is a JSON object is parsed; `[DONE]` and other data are not', () => {
+  const chunks = parseEvents('data: {"a":1}\n\ndata: [DONE]\n\ndata: 5\n\ndata: {"a":\n\n').map(
+    ({ chunk }) => chunk,
+  );
+  expect(chunks).toEqual([{ a: 1 }, undefined, undefined, undefined]);
 });

@@ -1,8 +1,8 @@
 // The interface of an upstream's own protocol. A new one needs a file here, and its line in `adapters/index.ts`.
 
 import type { JsonObject } from '../../core/json.ts';
-import type { StreamMeter } from '../stream-meter.ts';
-import type { Usage } from '../usage.ts';
+import type { StreamEvent } from '../events.ts';
+import type { StreamMeter, Usage } from '../usage.ts';
 
 export type Endpoint = 'chat' | 'completions' | 'embeddings' | 'images';
 
@@ -46,7 +46,7 @@ export type Translation = {
 
 export type StreamTranslation = {
   /** Chunks (objects of `chat.completion.chunk`, or `{error}`); throws for an event that makes no sense. */
-  event(event: { name: string; data: string }): JsonObject[];
+  event(event: StreamEvent): JsonObject[];
   /** True once the upstream has said that its answer is complete: then `[DONE]` follows. */
   done(): boolean;
   /** The use so far, thoughts included. */

@@ -82,7 +82,7 @@ async function serveParts(
     const part = { ...call, request, signal, continues: call.continues || start > 0 };
     const served = await serve({ ...part, reservation: addingTo(used, reservation) });
     if (served.kind === 'stream') {
-      served.body({ send: () => undefined, close: () => undefined }).cancel();
+      await served.body.cancel();
       throw nonsense(new Error('a stream of embeddings')).refusal;
     }
     if (served.status !== 200) throw new Refused(served);

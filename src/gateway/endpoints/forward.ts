@@ -4,7 +4,6 @@ import type { OnInterrupt } from '../../core/interruption.ts';
 import type { TraceContext } from '../../core/trace-context.ts';
 import { stateOf } from '../../http/state.ts';
 import type { Endpoint } from '../adapters/adapter.ts';
-import { toReadable, whenOver } from '../events.ts';
 import type { Caller, ModelCall, Served } from '../model-call.ts';
 import { readRequest } from '../request.ts';
 import type { Serve } from '../serve.ts';
@@ -89,5 +88,7 @@ function toResponse(served: Served, keepPermit: () => (() => void) | undefined):
   headers['cache-control'] = 'no-cache';
   // Intermediate proxies must not buffer a stream.
   headers['x-accel-buffering'] = 'no';
-  return new Response(toReadable(whenOver(served.body, keepPermit())), { headers });
+  const release = keepPermit();
+  if (release !== undefined) void served.over.then(release);
+  return new Response(served.body, { headers });
 }

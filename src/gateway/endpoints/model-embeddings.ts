@@ -59,7 +59,7 @@ export function createModelEmbeddings(deps: {
         signal,
       });
       if (served.kind === 'stream') {
-        served.body({ send: () => undefined, close: () => undefined }).cancel();
+        await served.body.cancel();
         throw upstreamFailed(EMBEDDINGS_NONE);
       }
       if (served.status !== 200) throw failureOf(served);

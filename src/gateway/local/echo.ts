@@ -7,7 +7,7 @@ import { createPauses, nextTimeSlice } from '../../core/time-slices.ts';
 import { OpenAiRefusal } from '../../http/openai-error.ts';
 import type { Answer, StreamAnswer } from '../answer.ts';
 import { LOCAL_CHAT_MODEL } from '../catalogue/model.ts';
-import { DONE, toEvent } from '../events.ts';
+import { DONE, type EventBlock, toBlock, toEvent } from '../events.ts';
 import {
   ECHO_CHOICES_MAX,
   ECHO_STOP_LENGTH_MAX,
@@ -335,15 +335,14 @@ function answer(
 
 /** Makes the events as they are read, a block in each time slice, so that a long stream does not delay other requests. */
 function toStream(events: Generator<string>): StreamAnswer {
-  const nextBlock = (): Uint8Array | undefined => {
+  const nextBlock = (): EventBlock | undefined => {
     let text = '';
     for (let next = events.next(); next.done !== true; next = events.next()) {
       text += next.value;
       if (text.length >= STREAM_BLOCK_UNITS) break;
     }
-    return text === '' ? undefined : Buffer.from(text);
+    return text === '' ? undefined : toBlock(Buffer.from(text));
   };
-  const ignore = (): undefined => undefined;
   return {
     kind: 'stream',
     headers: {},
@@ -355,9 +354,6 @@ function toStream(events: Generator<string>): StreamAnswer {
       },
       cancel: () => void events.return(undefined),
     },
-    settle: ignore,
-    touch: ignore,
-    rest: ignore,
-    expired: ignore,
+    end: () => undefined,
   };
 }

@@ -4,16 +4,8 @@ export const gateway: readonly Planted[] = [
   {
     mistake: 'a caller may keep an upstream waiting after each event anew',
     file: 'src/gateway/time-outs.ts',
-    text: 'msMax - waitedMs',
-    replacement: 'msMax',
-    test: 'test/gateway/leftovers.test.ts',
-    name: 'a little now and then',
-  },
-  {
-    mistake: 'what a stream says while its reader is busy is lost at its end',
-    file: 'src/gateway/events.ts',
-    text: 'while (blocks.length > 0) yield*',
-    replacement: 'yield*',
+    text: 'this.readerMs += nowMs - this.readerSinceMs',
+    replacement: 'this.readerMs = 0',
     test: 'test/gateway/leftovers.test.ts',
     name: 'a little now and then',
   },
@@ -295,17 +287,17 @@ export const gateway: readonly Planted[] = [
   },
   {
     mistake: 'a stream that the end of the service cuts does not say so',
-    file: 'src/gateway/pump.ts',
-    text: "this.sendLast(toErrorEvent(toOpenAiError(reason).error), 'cancelled')",
-    replacement: "this.sendLast(NOTHING, 'cancelled')",
+    file: 'src/gateway/relay.ts',
+    text: "this.sendLast(toEvent(toOpenAiError(reason)), 'cancelled')",
+    replacement: "this.sendLast('', 'cancelled')",
     test: 'test/acceptance/shutdown.test.ts',
     name: 'each stream ends with its error event',
   },
   {
     mistake: 'a stream that breaks off ends as if it were whole',
-    file: 'src/gateway/pump.ts',
+    file: 'src/gateway/relay.ts',
     text: "this.sendLast(last, 'failed', failure);",
-    replacement: "this.sendLast(DONE_BLOCK, 'ok', failure);",
+    replacement: "this.sendLast(DONE, 'ok', failure);",
     test: 'test/gateway/faults.test.ts',
   },
   {
@@ -318,8 +310,8 @@ export const gateway: readonly Planted[] = [
   {
     mistake: 'a caller that leaves does not cancel the upstream',
     file: 'src/gateway/attempt.ts',
-    text: "    call.signal.addEventListener('abort', this.onAbort, { once: true });\n",
-    replacement: '',
+    text: 'AbortSignal.any([call.signal, timeOuts.signal])',
+    replacement: 'timeOuts.signal',
     test: 'test/gateway/faults.test.ts',
   },
   {
@@ -331,7 +323,7 @@ export const gateway: readonly Planted[] = [
   },
   {
     mistake: 'the usage that an upstream tells in its stream is not counted',
-    file: 'src/gateway/stream-meter.ts',
+    file: 'src/gateway/usage.ts',
     text: 'this.told = usage;',
     replacement: 'this.told = undefined;',
     test: 'test/acceptance/gateway/accounting.test.ts',

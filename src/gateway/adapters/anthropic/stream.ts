@@ -1,7 +1,7 @@
 // Anthropic's events as chunks of a chat completion.
 
-import { isObject, type JsonObject, parseJson } from '../../../core/json.ts';
-import { StreamMeter } from '../../stream-meter.ts';
+import { isObject, type JsonObject } from '../../../core/json.ts';
+import { StreamMeter } from '../../usage.ts';
 import type { StreamTranslation } from '../adapter.ts';
 import { toOpenAiError } from './error.ts';
 import { toAccountedUsage, toFinishReason, toUsage } from './response.ts';
@@ -115,9 +115,8 @@ export function createStreamTranslation({ model, created, includeUsage }: Contex
   });
 
   return {
-    event({ name, data }) {
-      const event = parseJson(data);
-      if (!isObject(event)) throw new Error('an event is no object');
+    event({ name, chunk: event }) {
+      if (event === undefined) throw new Error('an event is no object');
       const type = typeof event['type'] === 'string' ? event['type'] : name;
       if (type === 'error') return [{ error: toOpenAiError(500, event) }];
       if (state.id === undefined && type.startsWith('content_block'))

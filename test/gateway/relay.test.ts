@@ -1,18 +1,12 @@
 // One stream to the client: comments in silence, an honest end, and nothing left behind.
 
 import { describe, expect, test } from 'bun:test';
-import { createDeadlines, type Deadlines } from '../../src/core/deadlines.ts';
 import type { StreamAnswer } from '../../src/gateway/answer.ts';
-import { type EventBlocks, readEventBlocks, toReadable } from '../../src/gateway/events.ts';
+import { type EventBlocks, readBlocks, toBlock } from '../../src/gateway/events.ts';
 import type { Ended } from '../../src/gateway/model-call.ts';
-import { pumpStream } from '../../src/gateway/pump.ts';
-import { OpenAiRefusal } from '../../src/http/openai-error.ts';
+import { relay } from '../../src/gateway/relay.ts';
+import { TimeOuts } from '../../src/gateway/time-outs.ts';
 import { eventually } from '../support/child.ts';
-
-/** A fake whose seconds are milliseconds. */
-function quickDeadlines(): Deadlines {
-  return createDeadlines(() => performance.now() * 1000);
-}
 
 const chunk = (delta: object, rest: object = {}): string =>
   `data: ${JSON.stringify({ id: 'c', choices: [{ index: 0, delta, finish_reason: null }], ...rest })}\n\n`;
@@ -33,7 +27,7 @@ function upstream() {
     },
   });
   return {
-    blocks: readEventBlocks(body),
+    blocks: readBlocks(body),
     say: (text: string) => controller?.enqueue(Buffer.from(text)),
     close: () => controller?.close(),
     die: () => controller?.error(new Error('died')),
@@ -43,45 +37,42 @@ function upstream() {
 
 type Settled = 'ok' | 'failed' | 'left';
 
-function pumped(
+function relayed(
   blocks: EventBlocks,
   options: {
     first?: string | undefined;
     hidesUsage?: boolean;
     endsPlainly?: boolean;
-    deadlines?: Deadlines;
-    expired?: OpenAiRefusal;
+    keepAliveMs?: number;
+    timeOuts?: TimeOuts;
     signal?: AbortSignal;
   } = {},
 ) {
   const ends: Ended[] = [];
   const settled: Settled[] = [];
-  let touched = 0;
+  const { first, timeOuts } = options;
   const answer: StreamAnswer = {
     kind: 'stream',
     headers: {},
     blocks,
-    first: options.first === undefined ? undefined : Buffer.from(options.first),
-    settle: (outcome) => void settled.push(outcome),
-    touch: () => {
-      touched += 1;
-    },
-    rest: () => undefined,
-    expired: () => options.expired,
+    first: first === undefined ? undefined : toBlock(Buffer.from(first)),
+    end: (outcome) => void settled.push(outcome),
+    ...(timeOuts === undefined ? {} : { timeOuts }),
   };
-  const deadlines = options.deadlines ?? createDeadlines();
-  const stream = pumpStream({
+  const { body } = relay({
     answer,
-    deadlines,
     spec: undefined,
     startedAtMs: performance.now(),
     hidesUsage: options.hidesUsage ?? false,
     endsPlainly: options.endsPlainly ?? false,
+    choices: 1,
+    keepAliveMs: options.keepAliveMs ?? 15_000,
     signal: options.signal ?? new AbortController().signal,
     onInterrupt: () => () => undefined,
+    onBlock: () => undefined,
     onEnd: (end) => void ends.push(end),
   });
-  return { body: toReadable(stream), ends, settled, deadlines, touched: () => touched };
+  return { body, ends, settled };
 }
 
 const textOf = (body: ReadableStream<Uint8Array>): Promise<string> => new Response(body).text();
@@ -90,20 +81,19 @@ const TOLD = { promptTokens: 3, completionTokens: 4, estimated: false };
 
 test('what comes goes on byte for byte, and is counted once', async () => {
   const { blocks, say, close } = upstream();
-  const { body, ends, settled, deadlines } = pumped(blocks, { first: chunk({ content: 'a' }) });
+  const { body, ends, settled } = relayed(blocks, { first: chunk({ content: 'a' }) });
   say(chunk({ content: 'b' }));
   say(FINISH + USAGE + DONE);
   close();
   expect(await textOf(body)).toBe(chunk({ content: 'a' }) + chunk({ content: 'b' }) + FINISH + USAGE + DONE);
   expect(ends).toMatchObject([{ outcome: 'ok', usage: TOLD }]);
   expect(settled).toEqual(['ok']);
-  await eventually('nothing to wait', () => deadlines.size() === 0);
 });
 
 test('usage that we asked for is not shown; beside choices it stays', async () => {
   const both = chunk({ content: 'b' }, { usage: { prompt_tokens: 1, completion_tokens: 1 } });
   const { blocks, say, close } = upstream();
-  const { body, ends } = pumped(blocks, { first: chunk({ content: 'a' }), hidesUsage: true });
+  const { body, ends } = relayed(blocks, { first: chunk({ content: 'a' }), hidesUsage: true });
   say(both + FINISH + USAGE + DONE);
   close();
   expect(await textOf(body)).toBe(chunk({ content: 'a' }) + both + FINISH + DONE);
@@ -111,9 +101,9 @@ test('usage that we asked for is not shown; beside choices it stays', async () =
 });
 
 describe('while the upstream is silent', () => {
-  test('comments come every fifteen seconds, before the first event and between events only', async () => {
+  test('comments come, before the first event and between events only', async () => {
     const { blocks, say, close } = upstream();
-    const { body, deadlines } = pumped(blocks, { deadlines: quickDeadlines() });
+    const { body } = relayed(blocks, { keepAliveMs: 15 });
     const reader = body.getReader();
     let seen = '';
     const read = async (): Promise<void> => {
@@ -135,12 +125,11 @@ describe('while the upstream is silent', () => {
       FINISH.trim(),
       DONE.trim(),
     ]);
-    await eventually('nothing to wait', () => deadlines.size() === 0);
   });
 
   test('none comes where events do', async () => {
     const { blocks, say, close } = upstream();
-    const { body } = pumped(blocks, { first: chunk({}) });
+    const { body } = relayed(blocks, { first: chunk({}) });
     say(FINISH + DONE);
     close();
     expect(await textOf(body)).not.toContain(': keep-alive');
@@ -155,7 +144,7 @@ describe('the end is told as it was', () => {
 
   test('death in the middle is an error, without [DONE]', async () => {
     const { blocks, say, die } = upstream();
-    const { body, ends, settled } = pumped(blocks, { first: chunk({ content: 'a' }) });
+    const { body, ends, settled } = relayed(blocks, { first: chunk({ content: 'a' }) });
     const text = textOf(body);
     say(chunk({ content: 'b' }));
     await Bun.sleep(5);
@@ -168,7 +157,7 @@ describe('the end is told as it was', () => {
 
   test('a clean end in the middle is an error, too', async () => {
     const { blocks, close } = upstream();
-    const { body } = pumped(blocks, { first: chunk({ content: 'a' }) });
+    const { body } = relayed(blocks, { first: chunk({ content: 'a' }) });
     close();
     expect(errorOf(await textOf(body)).code).toBe('upstream_broke_off');
   });
@@ -179,7 +168,7 @@ describe('the end is told as it was', () => {
       [4, 'failed'],
     ] as const) {
       const { blocks, say, close } = upstream();
-      const { body, ends } = pumped(blocks, { first: FINISH });
+      const { body, ends } = relayed(blocks, { first: FINISH });
       for (let block = 0; block < further; block++) say(chunk({ content: 'more' }));
       close();
       expect((await textOf(body)).endsWith(DONE)).toBe(outcome === 'ok');
@@ -189,7 +178,7 @@ describe('the end is told as it was', () => {
 
   test('a finished answer without [DONE] gets it', async () => {
     const { blocks, say, close } = upstream();
-    const { body, ends } = pumped(blocks, { first: chunk({ content: 'a' }) });
+    const { body, ends } = relayed(blocks, { first: chunk({ content: 'a' }) });
     say(FINISH);
     close();
     expect(await textOf(body)).toEndWith(FINISH + DONE);
@@ -199,7 +188,7 @@ describe('the end is told as it was', () => {
   test('what follows [DONE] is no second end', async () => {
     for (const dies of [false, true]) {
       const { blocks, say, close, die } = upstream();
-      const { body, ends } = pumped(blocks, { first: chunk({ content: 'a' }) });
+      const { body, ends } = relayed(blocks, { first: chunk({ content: 'a' }) });
       const text = textOf(body);
       say(`${FINISH}${DONE}: bye\n\n`);
       await Bun.sleep(5);
@@ -210,17 +199,19 @@ describe('the end is told as it was', () => {
     }
   });
 
-  test('a time-out says which one it was', async () => {
-    const { blocks, die } = upstream();
-    const expired = new OpenAiRefusal('upstream-timeout', 'silent', { code: 'upstream_idle_timeout' });
-    const { body } = pumped(blocks, { first: chunk({ content: 'a' }), expired });
-    die();
+  test('a time-out says which one it was, also while nothing is read', async () => {
+    const { blocks } = upstream();
+    const timeoutsMs = { connect: 1e6, first_byte: 1e6, idle: 1e6, total: 1e6, reader: 1e6 };
+    const timeOuts = new TimeOuts({ timeoutsMs, isStream: true, isContended: () => false });
+    const { body, settled } = relayed(blocks, { first: chunk({ content: 'a' }), timeOuts });
+    timeOuts.expire('idle');
+    expect(settled).toEqual(['failed']);
     expect(errorOf(await textOf(body)).code).toBe('upstream_idle_timeout');
   });
 
   test('an error of the upstream goes on after what came before it, and ends the stream', async () => {
     const { blocks, say, cancelled } = upstream();
-    const { body, settled } = pumped(blocks, { first: chunk({ content: 'a' }) });
+    const { body, settled } = relayed(blocks, { first: chunk({ content: 'a' }) });
     say(`${chunk({ content: 'b' })}data: {"error":{"message":"overloaded","code":"busy"}}\n\n${DONE}`);
     const text = await textOf(body);
     expect(text).toStartWith(chunk({ content: 'a' }) + chunk({ content: 'b' }));
@@ -232,7 +223,7 @@ describe('the end is told as it was', () => {
 
   test('an image’s stream ends without a mark', async () => {
     const { blocks, close } = upstream();
-    const { body, ends } = pumped(blocks, { first: 'event: done\ndata: {}\n\n', endsPlainly: true });
+    const { body, ends } = relayed(blocks, { first: 'event: done\ndata: {}\n\n', endsPlainly: true });
     close();
     expect(await textOf(body)).toBe('event: done\ndata: {}\n\n');
     expect(ends[0]?.outcome).toBe('ok');
@@ -244,11 +235,9 @@ describe('the end is told as it was', () => {
   })) {
     test(`an answer that is whole in ${name} ends there`, async () => {
       const { blocks } = upstream();
-      const { body, ends, deadlines } = pumped(blocks, { first });
+      const { body, ends } = relayed(blocks, { first });
       expect(await textOf(body)).toBe(first);
       expect(ends).toMatchObject([{ outcome: 'ok', usage: TOLD }]);
-      // The upstream that does not close after its [DONE] is not waited for.
-      await eventually('nothing to wait', () => deadlines.size() === 0);
     });
   }
 });
@@ -256,7 +245,7 @@ describe('the end is told as it was', () => {
 describe('a client that leaves', () => {
   test('cancels the upstream, and is counted once with what it got', async () => {
     const { blocks, say, cancelled } = upstream();
-    const { body, ends, settled, deadlines } = pumped(blocks, { first: chunk({ content: 'a' }) });
+    const { body, ends, settled } = relayed(blocks, { first: chunk({ content: 'a' }) });
     const reader = body.getReader();
     await reader.read();
     say(chunk({ content: 'b' }));
@@ -265,13 +254,12 @@ describe('a client that leaves', () => {
     expect(cancelled()).toBe(true);
     expect([ends.map(({ outcome }) => outcome), settled]).toEqual([['cancelled'], ['left']]);
     expect(ends).toMatchObject([{ usage: undefined, tokens: 2 }]);
-    expect(deadlines.size()).toBe(0);
   });
 
   test('by its signal, too, also while nothing is read', async () => {
     const leaving = new AbortController();
     const { blocks, cancelled } = upstream();
-    const { body, ends, settled, deadlines } = pumped(blocks, { first: chunk({}), signal: leaving.signal });
+    const { body, ends, settled } = relayed(blocks, { first: chunk({}), signal: leaving.signal });
     const reader = body.getReader();
     await reader.read();
     const pending = reader.read();
@@ -280,21 +268,12 @@ describe('a client that leaves', () => {
     expect((await pending).done).toBe(true);
     await eventually('the upstream is cancelled', cancelled);
     expect([ends.map(({ outcome }) => outcome), settled]).toEqual([['cancelled'], ['left']]);
-    expect(deadlines.size()).toBe(0);
   });
 
   test('before the stream began is noticed', async () => {
     const { blocks, cancelled } = upstream();
-    const { settled, deadlines } = pumped(blocks, { signal: AbortSignal.abort() });
+    const { settled } = relayed(blocks, { signal: AbortSignal.abort() });
     await eventually('the upstream is cancelled', cancelled);
-    expect([settled, deadlines.size()]).toEqual([['left'], 0]);
+    expect(settled).toEqual(['left']);
   });
-});
-
-test('500 streams that nobody reads to their end leave no deadlines', async () => {
-  const deadlines = createDeadlines();
-  const streams = Array.from({ length: 500 }, () => pumped(upstream().blocks, { deadlines }));
-  expect(deadlines.size()).toBe(500);
-  await Promise.all(streams.map(({ body }) => body.cancel()));
-  expect(deadlines.size()).toBe(0);
 });
