@@ -55,10 +55,12 @@ export class WorkQueue {
   /** By workspace; only those with requests. */
   private readonly shares = new Map<string, Share>();
   private readonly permits: number;
+  private readonly onRefusal: () => void;
   private isStepping = false;
 
-  constructor(permits: number) {
+  constructor(permits: number, onRefusal: () => void = () => undefined) {
     this.permits = permits;
+    this.onRefusal = onRefusal;
   }
 
   /** Resolves, once the request may begin, with the function that returns its permit. Rejects with Overloaded. */
@@ -157,8 +159,14 @@ export class WorkQueue {
 
   private refuse(waiting: Waiting | undefined, reason: Reason): void {
     this.waiting--;
+    waiting?.refuse(this.refusal(reason));
+  }
+
+  /** A refusal, which is counted. */
+  refusal(reason: Reason): Overloaded {
     this.refused[reason]++;
-    waiting?.refuse(new Overloaded(reason));
+    this.onRefusal();
+    return new Overloaded(reason);
   }
 }
 
@@ -176,9 +184,7 @@ function isTurnYoung(): boolean {
 
 /** The queues of all classes of work, and the ceiling of the memory of the process (MEMORY_MAX). */
 export class Admission {
-  private readonly queues = new Map(
-    Object.entries(PERMITS).map(([work, permits]) => [work as LimitedWork, new WorkQueue(permits)]),
-  );
+  private readonly queues: ReadonlyMap<string, WorkQueue>;
   private readonly log: Logger;
   private readonly memoryBytesMax: number;
   private isMemoryFull = false;
@@ -189,27 +195,24 @@ export class Admission {
   constructor(log: Logger, memoryBytesMax = Number.POSITIVE_INFINITY) {
     this.log = log;
     this.memoryBytesMax = memoryBytesMax;
+    const refused = (): void => this.noteRefusal();
+    this.queues = new Map(
+      Object.entries(PERMITS).map(([work, permits]) => [work, new WorkQueue(permits, refused)]),
+    );
     setInterval(() => this.sweep(), SWEEP_EVERY_MS).unref();
   }
 
   /** Resolves, once the request may begin, with the function that returns its permit. Rejects with Overloaded. */
-  async enter(work: LimitedWork, workspaceId: string): Promise<() => void> {
+  enter(work: LimitedWork, workspaceId: string): Promise<() => void> {
     const queue = this.queues.get(work) as WorkQueue;
-    try {
-      if (!this.isMemoryFull) return await queue.enter(workspaceId);
-      queue.refused.memory++;
-      throw new Overloaded('memory');
-    } catch (error) {
-      if (error instanceof Overloaded) this.noteRefusal(work);
-      throw error;
-    }
+    return this.isMemoryFull ? Promise.reject(queue.refusal('memory')) : queue.enter(workspaceId);
   }
 
-  private noteRefusal(work: LimitedWork): void {
+  private noteRefusal(): void {
     const nowMs = performance.now();
     if (nowMs - this.refusedAtMs > OVERLOAD_MS) {
       this.overloadedSinceMs = nowMs;
-      this.log.warn({ work }, 'overload: requests are refused, those that follow are only counted');
+      this.log.warn({}, 'overload: requests are refused, those that follow are only counted');
     }
     this.refusedAtMs = nowMs;
   }
