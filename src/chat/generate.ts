@@ -2,7 +2,7 @@
 
 import type { CachedLookup } from '../core/cached-lookup.ts';
 import { type ServiceError, unavailable } from '../core/errors.ts';
-import { traced } from '../core/tracing.ts';
+import { withSpan } from '../core/tracing.ts';
 import type { ChatMessage, StreamChat } from '../gateway/chat-call.ts';
 import { askModel } from './ask-model.ts';
 import { createCitingAnswer } from './citing/answer.ts';
@@ -114,7 +114,7 @@ export function createGenerate({
     };
   };
   return (turn, options) =>
-    traced('invoke_agent', descriptionOf(turn), async (span) => {
+    withSpan('invoke_agent', descriptionOf(turn), async (span) => {
       const made = await answer(turn, options);
       span?.set({ 'gen_ai.agent.id': made.agentId, 'atrium.agent.kind': made.kind });
       return made;

@@ -1,7 +1,8 @@
 // Spans, as areas and clients make them. Without a tracer, which only a configured collector installs, each function returns after
-// one comparison.
+// one comparison, and no package of OpenTelemetry is loaded.
 
 import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Attributes, Span as SdkSpan } from '@opentelemetry/api';
 import {
   parseTraceContext,
   renderTraceHeaders,
@@ -12,33 +13,28 @@ import {
 /** Undefined values are left out. Never a secret, and never a text of people. */
 export type SpanAttributes = Record<string, string | number | boolean | readonly string[] | undefined>;
 
-export type SpanKind = 'internal' | 'server' | 'client' | 'producer' | 'consumer';
+/** `SpanKind` of the API, whose package is not loaded for it. */
+const KINDS = { internal: 0, server: 1, client: 2, producer: 3, consumer: 4 } as const;
+/** `SpanStatusCode.ERROR`. */
+const ERROR = 2;
 
 export type SpanOptions = {
-  kind?: SpanKind;
+  kind?: keyof typeof KINDS;
   attributes?: SpanAttributes;
   /** Spans of other traces that this one continues as well; those that are not sampled are left out. */
   links?: readonly TraceContext[];
 };
 
-/** A span that is exported when it ends. */
-export type Span = TraceContext & {
-  rename(name: string): void;
-  set(attributes: SpanAttributes): void;
-  /** `type` is a word of low cardinality: the kind of a refusal, a status, the code of an error. */
-  fail(type: string): void;
-  /** The second and further calls have no effect. */
-  end(): void;
-};
-
-/** What the SDK does for this module; `infra/telemetry` implements it. */
+/** The SDK, as this module needs it; `infra/telemetry` installs it. */
 export type Tracer = {
-  /** Begins a trace, or continues that of a caller; the sampler decides whether its spans are exported. */
-  begin(name: string, options: () => SpanOptions, caller: TraceContext | undefined): Span | TraceContext;
-  child(name: string, options: SpanOptions, parent: TraceContext): Span;
-  /** Whether prompts and answers of the workspace are attributes of its spans. */
-  showsContent(workspaceId: string): boolean;
-  figures(): TracingFigures;
+  start(
+    name: string,
+    options: { kind: number; attributes: Attributes; links?: readonly TraceContext[] | undefined },
+    parent: TraceContext | undefined,
+  ): SdkSpan;
+  /** Workspaces whose prompts and answers are attributes of their spans. */
+  contentWorkspaces: ReadonlySet<string>;
+  figures: TracingFigures;
 };
 
 /** Spans since the start, by what became of them, and those that wait. */
@@ -46,6 +42,43 @@ export type TracingFigures = { exported: number; failed: number; dropped: number
 
 let tracer: Tracer | undefined;
 const storage = new AsyncLocalStorage<TraceContext | undefined>();
+
+/** A span of the SDK. One that is not sampled is not exported, but has ids, which logs and further requests name. */
+export class Span implements TraceContext {
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly isSampled: boolean;
+  readonly state: string | undefined;
+  private readonly sdk: SdkSpan;
+
+  constructor(sdk: SdkSpan) {
+    const { traceId, spanId, traceFlags, traceState } = sdk.spanContext();
+    this.traceId = traceId;
+    this.spanId = spanId;
+    this.isSampled = (traceFlags & 1) === 1;
+    this.state = traceState?.serialize();
+    this.sdk = sdk;
+  }
+
+  rename(name: string): void {
+    this.sdk.updateName(name);
+  }
+
+  set(attributes: SpanAttributes): void {
+    this.sdk.setAttributes(attributes as Attributes);
+  }
+
+  /** `type` is a word of low cardinality: the kind of a refusal, a status, the code of an error. */
+  fail(type: string): void {
+    this.sdk.setAttribute('error.type', type);
+    this.sdk.setStatus({ code: ERROR });
+  }
+
+  /** The second and further calls have no effect. */
+  end(): void {
+    if (this.sdk.isRecording()) this.sdk.end();
+  }
+}
 
 /** Spans are made from now on, by this tracer; by none without one. */
 export function installTracer(made: Tracer | undefined): void {
@@ -73,25 +106,18 @@ export const inTrace = <T>(context: TraceContext | undefined, work: () => T): T 
 export const inRequestTrace = <T>(context: TraceContext | undefined, work: () => T): T =>
   context === undefined || context.isSampled ? work() : inTrace(context, work);
 
-/**
- * Begins the trace of a request or a job: a new one, or that of the caller where its headers are valid. Returns a span where the trace
- * is sampled, else only its place in the trace, which logs and further requests have; undefined without tracing. Options are made only
- * for a span.
- */
+/** Begins the trace of a request or a job: a new one, or that of the caller where its headers are valid. Undefined without tracing. */
 export function beginTrace(
   name: string,
   options: () => SpanOptions,
   request?: { readonly headers: Pick<Headers, 'get'> },
-): Span | TraceContext | undefined {
+): Span | undefined {
   if (tracer === undefined) return undefined;
   const traceparent = request?.headers.get('traceparent');
   const caller =
     traceparent == null ? undefined : parseTraceContext(traceparent, request?.headers.get('tracestate'));
-  return tracer.begin(name, options, caller);
+  return newSpan(tracer, name, options(), caller);
 }
-
-export const isSpan = (context: TraceContext | undefined): context is Span =>
-  context !== undefined && 'end' in context;
 
 /**
  * Begins a span below the current one, or below `parent`; undefined where that is not sampled. The caller ends it. Its options are
@@ -103,16 +129,39 @@ export function startSpan(
   parent: TraceContext | undefined = currentTrace(),
 ): Span | undefined {
   if (tracer === undefined || parent === undefined || !parent.isSampled) return undefined;
-  return tracer.child(name, options(), parent);
+  return newSpan(tracer, name, options(), parent);
 }
 
-/** Does work in a span of its own, which ends with it. */
-export async function traced<T>(
+const newSpan = (
+  { start }: Tracer,
+  name: string,
+  { kind = 'internal', attributes = {}, links }: SpanOptions,
+  parent: TraceContext | undefined,
+): Span =>
+  new Span(
+    start(
+      name,
+      {
+        kind: KINDS[kind],
+        attributes: attributes as Attributes,
+        links: links?.filter(({ isSampled }) => isSampled),
+      },
+      parent,
+    ),
+  );
+
+/** Does work in a span of its own, which ends with it and fails where it throws. */
+export const withSpan = <T>(
   name: string,
   options: () => SpanOptions,
   work: (span: Span | undefined) => Promise<T>,
+): Promise<T> => endingWith(startSpan(name, options), work);
+
+/** Does work in a span that has begun. */
+export async function endingWith<T>(
+  span: Span | undefined,
+  work: (span: Span | undefined) => Promise<T>,
 ): Promise<T> {
-  const span = startSpan(name, options);
   if (span === undefined) return work(undefined);
   try {
     return await storage.run(span, () => work(span));
@@ -141,7 +190,9 @@ export function errorTypeOf(error: unknown): string {
   return typeof code === 'string' && code !== '' ? code : error.name;
 }
 
-export const showsContent = (workspaceId: string): boolean => tracer?.showsContent(workspaceId) ?? false;
+/** Whether prompts and answers of the workspace are attributes of its spans. */
+export const showsContent = (workspaceId: string): boolean =>
+  tracer?.contentWorkspaces.has(workspaceId) ?? false;
 
 export const tracingFigures = (): TracingFigures =>
-  tracer?.figures() ?? { exported: 0, failed: 0, dropped: 0, waiting: 0 };
+  tracer?.figures ?? { exported: 0, failed: 0, dropped: 0, waiting: 0 };

@@ -1,7 +1,6 @@
 // The trace of a request, by the semantic conventions for HTTP servers. Queries are left out: they may contain a key.
 
-import type { TraceContext } from '../core/trace-context.ts';
-import { beginTrace, isSpan, isTracing } from '../core/tracing.ts';
+import { beginTrace, isTracing, type Span } from '../core/tracing.ts';
 import type { RequestState } from './state.ts';
 import { showPath, splitTarget } from './url.ts';
 
@@ -9,7 +8,7 @@ import { showPath, splitTarget } from './url.ts';
 const PROBES = /^\/(?:healthz|readyz|metrics)?$/;
 
 /** Begins the trace of a request; undefined without tracing, and for probes. */
-export function beginRequestTrace(request: Request): TraceContext | undefined {
+export function beginRequestTrace(request: Request): Span | undefined {
   if (!isTracing() || PROBES.test(splitTarget(request.url).path)) return undefined;
   return beginTrace(
     'HTTP',
@@ -27,11 +26,11 @@ export function beginRequestTrace(request: Request): TraceContext | undefined {
 
 /** The beginning of an answer ends its span: the stream of a model has one of its own. */
 export function endRequestTrace(
-  trace: TraceContext,
+  trace: Span,
   { requestId, caller, called, operation }: RequestState,
   status: number,
 ): void {
-  if (!isSpan(trace)) return;
+  if (!trace.isSampled) return;
   if (operation !== undefined) trace.rename(`${operation.method} ${operation.path}`);
   trace.set({
     'http.route': operation?.path,

@@ -2,7 +2,7 @@
 
 import { type Author, type RequestOrigin, toAuthor } from '../core/author.ts';
 import type { Principal } from '../core/principal.ts';
-import type { TraceContext } from '../core/trace-context.ts';
+import type { Span } from '../core/tracing.ts';
 import { bodyMemory } from './body.ts';
 import { keepScheme } from './client.ts';
 import { type Operation, UNMATCHED } from './routes.ts';
@@ -82,7 +82,7 @@ export class RequestState {
   /** The model that the caller has asked for, for the log. */
   model: string | undefined;
   /** Undefined without tracing. */
-  trace: TraceContext | undefined;
+  trace: Span | undefined;
   /** It was answered before its handler ended: what the handler fails by afterwards is of no interest. */
   isAnswered = false;
   private readonly server: Server | undefined;

@@ -3,7 +3,7 @@
 
 import { ServiceError, unavailable } from '../core/errors.ts';
 import type { TraceContext } from '../core/trace-context.ts';
-import { currentTrace, errorTypeOf, traceHeaders } from '../core/tracing.ts';
+import { currentTrace, endingWith, traceHeaders } from '../core/tracing.ts';
 import { type EventBuffer, PACK_BYTES_MAX } from './buffer/event-buffer.ts';
 import { APPEND_GATHER_MS, WAITING_BYTES_MAX } from './limits.ts';
 import { toPack } from './pack.ts';
@@ -50,13 +50,13 @@ export function createAppender(
     });
   };
   const appendShared = async ({ rows, traces, done }: Shared): Promise<void> => {
-    const span = startAppendSpan({ buffer, traces, messages: rows.length });
     try {
-      await buffer.append(toPack(rows), span && traceHeaders(span));
+      await endingWith(startAppendSpan({ buffer, traces, messages: rows.length }), (span) =>
+        buffer.append(toPack(rows), span && traceHeaders(span)),
+      );
       metrics.refusedAtMs = undefined;
       done.resolve();
     } catch (error) {
-      span?.fail(errorTypeOf(error));
       done.reject(error);
       if (!(error instanceof ServiceError) || error.kind !== 'unavailable') return;
       metrics.refusedAtMs = performance.now();
@@ -65,8 +65,6 @@ export function createAppender(
         waitingBytes -= each.bytes;
         each.done.reject(error);
       }
-    } finally {
-      span?.end();
     }
   };
   const add = (row: Buffer, trace: TraceContext | undefined): Promise<void> => {

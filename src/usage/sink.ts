@@ -3,7 +3,7 @@
 
 import type { Job } from '../core/lifecycle.ts';
 import type { Logger } from '../core/logger.ts';
-import { errorTypeOf, inTrace } from '../core/tracing.ts';
+import { endingWith } from '../core/tracing.ts';
 import { sleep, until } from '../core/wait.ts';
 import type { Sql } from '../infra/postgres/client.ts';
 import { exclusively, type Lease } from '../infra/postgres/exclusive.ts';
@@ -112,18 +112,10 @@ export function createSink(deps: SinkDeps): { job: Job; metrics: SinkMetrics } {
 
   const storeBatch = async ({ rows, deliveries }: Batch): Promise<void> => {
     const traces = deliveries.flatMap(({ trace }) => trace ?? []);
-    const span = startStoreSpan({ buffer, traces, messages: rows.length });
-    try {
-      await inTrace(span, async () => {
-        for (const part of inParts(rows, eventsMax)) await store(part);
-        await buffer.acknowledge(deliveries);
-      });
-    } catch (error) {
-      span?.fail(errorTypeOf(error));
-      throw error;
-    } finally {
-      span?.end();
-    }
+    await endingWith(startStoreSpan({ buffer, traces, messages: rows.length }), async () => {
+      for (const part of inParts(rows, eventsMax)) await store(part);
+      await buffer.acknowledge(deliveries);
+    });
     eventsMax = Math.min(SINK_EVENTS_MAX, eventsMax * 2);
   };
 

@@ -1,7 +1,7 @@
 // Writing to a search server: indexes, their documents, and the tasks that a server makes of each request.
 
 import { Meilisearch, MeilisearchApiError, type Settings, type Task } from 'meilisearch';
-import { traced, traceHeaders } from '../../core/tracing.ts';
+import { traceHeaders, withSpan } from '../../core/tracing.ts';
 
 /** The server did not do what was asked. Neither message nor fields hold any of the documents. */
 export class IndexingError extends Error {
@@ -51,7 +51,7 @@ export function createIndexes(connection: { url: string; apiKey: string | undefi
     'server.port': Number(port) || (protocol === 'https:' ? 443 : 80),
   };
   const request = <Answer>(method: Method, options: Request, signal: AbortSignal): Promise<Answer> =>
-    traced(
+    withSpan(
       `${method.toUpperCase()} meilisearch`,
       () => ({
         kind: 'client',

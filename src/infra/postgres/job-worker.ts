@@ -2,7 +2,7 @@
 
 import type { Clock } from '../../core/clock.ts';
 import { inTurn } from '../../core/periodic.ts';
-import { beginTrace, errorTypeOf, inTrace, isSpan } from '../../core/tracing.ts';
+import { beginTrace, endingWith } from '../../core/tracing.ts';
 import { createPause, endsWithin } from '../../core/wait.ts';
 import { type Job, leaseJobs, renewLease, type Settlement, settleJobs } from './job-lease.ts';
 import type { Transaction } from './sql-with-timeout.ts';
@@ -153,19 +153,15 @@ async function handleJobs(options: JobWorkerOptions, jobs: Job[]): Promise<Settl
 }
 
 async function outcomesOf(options: JobWorkerOptions, jobs: Job[]): Promise<readonly JobOutcome[]> {
-  const trace = beginTrace(`job ${options.kind}`, () => ({
+  const span = beginTrace(`job ${options.kind}`, () => ({
     attributes: { 'atrium.job.kind': options.kind, 'atrium.job.count': jobs.length },
   }));
-  const span = isSpan(trace) ? trace : undefined;
   try {
     const tookTooLong = () => new Error(`not done within ${HANDLE_TIMEOUT_MS} ms`);
-    return await inTrace(trace, () => withDeadline(options.handle(jobs), HANDLE_TIMEOUT_MS, tookTooLong));
+    return await endingWith(span, () => withDeadline(options.handle(jobs), HANDLE_TIMEOUT_MS, tookTooLong));
   } catch (error) {
-    span?.fail(errorTypeOf(error));
     options.log.warn({ err: error, kind: options.kind, jobs: jobs.length }, 'a batch of jobs failed');
     return jobs.map(() => ({ retry: String(error) }));
-  } finally {
-    span?.end();
   }
 }
 

@@ -1,34 +1,27 @@
 // The spans of the object store's calls, by the semantic conventions for S3, and the trace in the headers of each request.
 
 import type { S3Client } from '@aws-sdk/client-s3';
-import { errorTypeOf, inTrace, startSpan, traceHeaders } from '../../core/tracing.ts';
+import { traceHeaders, withSpan } from '../../core/tracing.ts';
 
 /** One span a call, around its retries. The headers are added behind the signature, which proxies would break otherwise. */
 export function traceCalls(client: S3Client, bucket: string): void {
   client.middlewareStack.add(
     (next, { commandName = '' }) =>
-      async (args) => {
+      (args) => {
         const method = commandName.replace(/Command$/, '');
         const { Key: key } = args.input as { Key?: string };
-        const span = startSpan(`S3/${method}`, () => ({
-          kind: 'client',
-          attributes: {
-            'rpc.system': 'aws-api',
-            'rpc.service': 'S3',
-            'rpc.method': method,
-            'aws.s3.bucket': bucket,
-            'aws.s3.key': key,
-          },
-        }));
-        if (span === undefined) return next(args);
-        try {
-          return await inTrace(span, () => next(args));
-        } catch (error) {
-          span.fail(errorTypeOf(error));
-          throw error;
-        } finally {
-          span.end();
-        }
+        const attributes = {
+          'rpc.system': 'aws-api',
+          'rpc.service': 'S3',
+          'rpc.method': method,
+          'aws.s3.bucket': bucket,
+          'aws.s3.key': key,
+        };
+        return withSpan(
+          `S3/${method}`,
+          () => ({ kind: 'client', attributes }),
+          () => next(args),
+        );
       },
     { name: 'traceCall', step: 'initialize' },
   );
