@@ -53,18 +53,14 @@ export type Clients = {
   sql: Sql;
   /** Pool and session settings of searches. */
   searchSql: Sql;
-  /** The same for statements that are planned once. */
-  lastingSql: Sql;
-  /** A pool of the access area's own. */
-  accessSql: Sql;
-  /** Another one of that area, for reading. */
+  /** A small pool for checking credentials. */
   lookUpSql: Sql;
   objects: ObjectStore;
 };
 
 export async function createAreas(
   config: Config,
-  { sql, searchSql, lastingSql, accessSql, lookUpSql, objects }: Clients,
+  { sql, searchSql, lookUpSql, objects }: Clients,
   { http, onInterrupt, log }: { http: Http; onInterrupt: OnInterrupt; log: Logger },
 ): Promise<Areas> {
   const clock = systemClock;
@@ -72,7 +68,7 @@ export async function createAreas(
   const infrastructure = createInfrastructure({
     config,
     sql,
-    pools: { main: sql, search: searchSql, lasting: lastingSql, access: accessSql, 'look-ups': lookUpSql },
+    pools: { main: sql, search: searchSql, 'look-ups': lookUpSql },
     objects,
     invalidation,
     clock,
@@ -81,7 +77,6 @@ export async function createAreas(
   const queue = createJobQueue({ sql, log, clock });
   const usage = await createUsage({
     sql,
-    lastingSql,
     identity: () => readIdentity(sql),
     directory: join(config.dataDir, 'events'),
     settings: config.usage,
@@ -90,7 +85,7 @@ export async function createAreas(
     log,
   });
   const access = createAccess({
-    sql: accessSql,
+    sql,
     lookUpSql,
     invalidation,
     wakeMover: usage.wakeMover,

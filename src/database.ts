@@ -23,37 +23,6 @@ export const postgresFolder = ({ dataDir }: Pick<Config, 'dataDir'>): string => 
 
 const LOSSLESS = { parse: parseJson, serialize: JSON.stringify };
 
-const SEARCH_SETTINGS = {
-  max_parallel_workers_per_gather: '0',
-  // Pages are mostly in memory: reading them costs less than testing the rows in them.
-  seq_page_cost: '0.2',
-  random_page_cost: '0.22',
-  work_mem: '32MB',
-  jit: 'off',
-  'pg_trgm.similarity_threshold': '0.25',
-};
-
-/**
- * A pool for statements that are planned once a connection, as searches of small workspaces: planning took longer than reading some
- * hundred rows. Such a plan is kept while the tables grow, and must not read one of them whole: it goes by indexes, row by row.
- */
-export const connectForLastingPlans = (url: string, log: Logger): Sql =>
-  connectPostgres({
-    url,
-    applicationName: 'atrium-lasting',
-    log,
-    json: LOSSLESS,
-    connectionsMax: 4,
-    manyForms: true,
-    settings: {
-      ...SEARCH_SETTINGS,
-      plan_cache_mode: 'force_generic_plan',
-      enable_seqscan: 'off',
-      enable_hashjoin: 'off',
-      enable_mergejoin: 'off',
-    },
-  });
-
 /**
  * A pool for searches alone, so that however many are slow, everything else has its connections. Its plans are made
  * for the values at hand, of which some are common and some rare, and by one worker each: many search at once.
@@ -66,7 +35,13 @@ export const connectForSearch = (url: string, log: Logger): Sql =>
     json: LOSSLESS,
     manyForms: true,
     settings: {
-      ...SEARCH_SETTINGS,
+      max_parallel_workers_per_gather: '0',
+      // Pages are mostly in memory: reading them costs less than testing the rows in them.
+      seq_page_cost: '0.2',
+      random_page_cost: '0.22',
+      work_mem: '32MB',
+      jit: 'off',
+      'pg_trgm.similarity_threshold': '0.25',
       plan_cache_mode: 'force_custom_plan',
       // Of pgvector, where the database has it.
       'hnsw.ef_search': '400',
@@ -75,11 +50,11 @@ export const connectForSearch = (url: string, log: Logger): Sql =>
   });
 
 /**
- * A pool for keys, sessions and people alone, so that people sign in and revoke keys while the connections of everything else are
- * busy. The service has a second one for reading them: credentials are checked while a slow disk holds up those changes.
+ * A pool for looking up keys, sessions and workspaces, which every request does first: however many slow writes occupy the main pool,
+ * credentials are checked at once.
  */
-export const connectForAccess = (url: string, log: Logger, applicationName = 'atrium-access'): Sql =>
-  connectPostgres({ url, applicationName, log, json: LOSSLESS, connectionsMax: 2 });
+export const connectForLookUps = (url: string, log: Logger): Sql =>
+  connectPostgres({ url, applicationName: 'atrium-look-ups', log, json: LOSSLESS, connectionsMax: 2 });
 
 /**
  * Connects to the database and brings its schema up to date. A database that is still starting is waited for;

@@ -10,13 +10,7 @@ import type { AccessLog, Logger } from './core/logger.ts';
 import { toOrigin } from './core/origin.ts';
 import type { Siblings } from './core/siblings.ts';
 import { until } from './core/wait.ts';
-import {
-  connectDatabase,
-  connectForAccess,
-  connectForLastingPlans,
-  connectForSearch,
-  untilReachable,
-} from './database.ts';
+import { connectDatabase, connectForLookUps, connectForSearch, untilReachable } from './database.ts';
 import { type FirstKey, keepFirstKey } from './first-key.ts';
 import { Admission } from './http/admission.ts';
 import type { Routes } from './http/area.ts';
@@ -66,9 +60,7 @@ export async function startService(
   const { bucket, region, formProfile } = config.objects;
   const sql = await connectDatabase(backing.databaseUrl, log);
   const searchSql = connectForSearch(backing.databaseUrl, log);
-  const lastingSql = connectForLastingPlans(backing.databaseUrl, log);
-  const accessSql = connectForAccess(backing.databaseUrl, log);
-  const lookUpSql = connectForAccess(backing.databaseUrl, log, 'atrium-look-ups');
+  const lookUpSql = connectForLookUps(backing.databaseUrl, log);
   const objects = createObjectStore({ ...backing.s3, bucket, region, formProfile });
   const interruption = createInterruption();
   let ending = false;
@@ -84,7 +76,7 @@ export async function startService(
     explainFailure: explainOutage,
     onInterrupt: interruption.onInterrupt,
   });
-  const clients = { sql, searchSql, lastingSql, accessSql, lookUpSql, objects };
+  const clients = { sql, searchSql, lookUpSql, objects };
   const areas = await createAreas(config, clients, { http, onInterrupt: interruption.onInterrupt, log });
   const checks = [
     ...areas.checks,
@@ -121,7 +113,7 @@ export async function startService(
   const close = async (timeoutMs: number): Promise<void> => {
     await lifecycle.stop(timeoutMs);
     objects.close();
-    await Promise.all([sql, searchSql, lastingSql, accessSql, lookUpSql].map(closeDatabase));
+    await Promise.all([sql, searchSql, lookUpSql].map(closeDatabase));
   };
   const { host, port, sharesPort, shutdownTimeoutMs, shutdownDelayMs } = config.server;
   const open = (): void => {

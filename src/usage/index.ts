@@ -40,8 +40,6 @@ import { createEventWriter } from './store/writer.ts';
 
 export type UsageDeps = {
   sql: Sql;
-  /** For statements that are planned once. Default: as for the others. */
-  lastingSql?: Sql;
   /** The identity of the database, for a message queue that several services use. */
   identity(): Promise<string>;
   directory: string;
@@ -140,7 +138,7 @@ export async function createUsage(deps: UsageDeps): Promise<Usage> {
           eventRoutes(http, {
             ingest: createIngest({ appender, clock }),
             retrieve: createRetrieve({
-              reader: createEventReader(sql, deps.lastingSql),
+              reader: createEventReader(sql),
               awaitStoring: settled,
               keptSince: () => (retentionDays === 0 ? undefined : horizon()),
               clock,

@@ -1,7 +1,7 @@
 // Searches combine filters without end: a connection keeps some forms of statements prepared, and no more.
 
 import { expect, test } from 'bun:test';
-import { connectForLastingPlans, connectForSearch } from '../../src/database.ts';
+import { connectForSearch } from '../../src/database.ts';
 import type { Transaction } from '../../src/infra/postgres/client.ts';
 import { createPreparedForms } from '../../src/infra/postgres/prepared-forms.ts';
 import type { Query } from '../../src/infra/postgres/query-timeout.ts';
@@ -18,11 +18,8 @@ const statementOf = (sql: Transaction, number: number) => {
   return sql<{ number: number }[]>`SELECT ${number}::int AS number WHERE true ${conditions}`;
 };
 
-test.each([
-  ['searches', connectForSearch],
-  ['lasting plans', connectForLastingPlans],
-])('a connection for %s keeps 256 forms prepared, and answers all others', async (_name, connect) => {
-  const sql = connect(database.url, silentLog);
+test('a connection for searches keeps 256 forms prepared, and answers all others', async () => {
+  const sql = connectForSearch(database.url, silentLog);
   try {
     for (let number = 0; number < 1000; number++)
       expect(await statementOf(sql, number)).toMatchObject([{ number }]);

@@ -53,7 +53,7 @@ export async function allOperations(): Promise<Operation[]> {
     explainFailure: () => undefined,
     onInterrupt,
   });
-  const clients = { sql, searchSql: sql, lastingSql: sql, accessSql: sql, lookUpSql: sql, objects };
+  const clients = { sql, searchSql: sql, lookUpSql: sql, objects };
   const areas = await createAreas(config, clients, { http, onInterrupt, log });
   const health = {
     version: '0',

@@ -3,7 +3,6 @@
 import { TIME_MAX_MS } from '../../core/date-time.ts';
 import { bucketsOf } from '../../core/time-buckets.ts';
 import type { Transaction } from '../../infra/postgres/client.ts';
-import { packedRows } from '../../infra/postgres/packed.ts';
 import type { TimeWindow } from '../cursor.ts';
 import type { PageCursor } from '../page.ts';
 
@@ -17,7 +16,7 @@ export type StoredEvent = {
   subject: string;
   time: string;
   data: string;
-  /** Null or `''` where there are none. */
+  /** Null where there are none. */
   extensions: string | null;
 };
 
@@ -26,9 +25,7 @@ const GRAINS = [86_400, 60, 0];
 
 export type EventReader = ReturnType<typeof createEventReader>;
 
-const COLUMNS = 'id, created_at, event_id, source, type, subject, time, data, extensions';
-
-export function createEventReader(sql: Transaction, lastingSql = sql) {
+export function createEventReader(sql: Transaction) {
   const time = (ms: number) => sql`${renderTimestamp(ms)}::timestamp`;
 
   return {
@@ -39,14 +36,14 @@ export function createEventReader(sql: Transaction, lastingSql = sql) {
       // A position replaces the bound of the window on its side: with both, the index would be read from the bound on.
       const lower = position === undefined || backwards ? from : undefined;
       const upper = position === undefined || !backwards ? to : undefined;
-      const query = sql`
-        SELECT id, created_at, event_id, source, type, subject, time, data, coalesce(extensions::text, '') AS extensions
-        FROM usage_events WHERE workspace_id = ${workspaceId}
+      // `e.` in ORDER BY: the bare names are the texts that are selected, which no index has.
+      const events = await sql<StoredEvent[]>`
+        SELECT id::text, created_at::text, event_id, source, type, subject, time::text, data::text, extensions::text
+        FROM usage_events e WHERE workspace_id = ${workspaceId}
           ${position ? sql`AND (created_at, id) ${sign} (${time(position.createdAtMs)}, ${position.id}::uuid)` : sql``}
           ${lower === undefined ? sql`` : sql`AND created_at >= ${time(lower)}`}
           ${upper === undefined ? sql`` : sql`AND created_at <= ${time(upper)}`}
-        ORDER BY ${backwards ? sql`created_at DESC, id DESC` : sql`created_at, id`} LIMIT ${size + 1}`;
-      const events: StoredEvent[] = await packedRows<keyof StoredEvent>(lastingSql, COLUMNS, query);
+        ORDER BY ${backwards ? sql`e.created_at DESC, e.id DESC` : sql`e.created_at, e.id`} LIMIT ${size + 1}`;
       return backwards ? events.reverse() : events;
     },
 
