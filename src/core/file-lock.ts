@@ -4,13 +4,13 @@
 import { Database } from 'bun:sqlite';
 import { codeOf } from './errors.ts';
 
-export type FileLock = { release(): void };
+export type FileLock = NonNullable<ReturnType<typeof lockFile>>;
 
 /** References to the held locks, because the garbage collector would close an unreferenced one and release its lock. */
 const held = new Set<Database>();
 
 /** Undefined where another process holds it. Throws where the file cannot be opened; with `create: false` also an absent one. */
-export function lockFile(path: string, { create }: { create: boolean }): FileLock | undefined {
+export function lockFile(path: string, { create }: { create: boolean }) {
   let database: Database | undefined;
   try {
     database = new Database(path, { readwrite: true, create });
@@ -21,7 +21,7 @@ export function lockFile(path: string, { create }: { create: boolean }): FileLoc
     const lock = database;
     held.add(lock);
     return {
-      release() {
+      release(): void {
         held.delete(lock);
         lock.close();
       },

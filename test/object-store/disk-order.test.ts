@@ -3,10 +3,10 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test';
 import { mkdirSync, readdirSync } from 'node:fs';
 import { type FileHandle, open, rm } from 'node:fs/promises';
-import { createBlobs } from '../../src/embedded/object-store/blobs.ts';
 import { createDigests } from '../../src/embedded/object-store/digests.ts';
 import { createDisk } from '../../src/embedded/object-store/disk.ts';
 import { limits } from '../../src/embedded/object-store/limits.ts';
+import { Upload } from '../../src/embedded/object-store/upload.ts';
 import { createDirectory } from './fixture.ts';
 
 const WATCHED = ['write', 'sync', 'datasync'] as const;
@@ -43,26 +43,23 @@ beforeEach(async () => {
   folderFails = false;
 });
 
-const receive = (...buffers: Buffer[]) =>
-  createBlobs(directory, createDisk({ msMax: limits.diskCallMsMax, runningMax: 16 })).receive(
-    {
-      sizeBytesMax: Number.POSITIVE_INFINITY,
-      digests: createDigests(),
-      async fill(sink) {
-        for (const buffer of buffers)
-          await new Promise<void>((resolve) => void sink.write(buffer, () => resolve()));
-        await new Promise<void>((resolve, reject) => {
-          sink.on('error', reject);
-          sink.end(resolve);
-        });
-      },
-    },
-    { begin: async () => void calls.push('record'), end: () => void calls.push('forgotten') },
-  );
+async function receive(...buffers: Buffer[]): Promise<void> {
+  await using upload = await Upload.begin(directory, 'file', {
+    disk: createDisk({ msMax: limits.diskCallMsMax, runningMax: 16 }),
+    digests: createDigests(),
+    sizeBytesMax: Number.POSITIVE_INFINITY,
+    onRemoved: () => void calls.push('removed'),
+  });
+  for (const buffer of buffers)
+    await new Promise<void>((resolve) => void upload.sink.write(buffer, () => resolve()));
+  await new Promise<void>((resolve) => void upload.sink.end(resolve));
+  await upload.finish();
+  upload.isKept = true;
+}
 
-test('a body is recorded, written and flushed, and its folder is flushed', async () => {
+test('a body is written and flushed, and its folder is flushed', async () => {
   await receive(Buffer.from('content'));
-  expect(calls).toEqual(['record', 'write file', 'sync file', 'sync folder']);
+  expect(calls).toEqual(['write file', 'sync file', 'sync folder']);
   await rm(directory, { recursive: true, force: true });
 });
 
@@ -70,7 +67,6 @@ test('a large body is flushed on the way, too, and at its end', async () => {
   const part = Buffer.alloc(limits.unsyncedBytesMax / 4);
   await receive(...Array.from({ length: 6 }, () => part));
   expect(calls.filter((call) => call !== 'write file')).toEqual([
-    'record',
     'datasync file',
     'sync file',
     'sync folder',
@@ -82,6 +78,6 @@ test('a body whose folder cannot be flushed is refused, and leaves nothing', asy
   folderFails = true;
   await expect(receive(Buffer.from('content'))).rejects.toThrow('EIO');
   expect(readdirSync(directory)).toEqual([]);
-  expect(calls.at(-1)).toBe('forgotten');
+  expect(calls.at(-1)).toBe('removed');
   await rm(directory, { recursive: true, force: true });
 });

@@ -36,14 +36,10 @@ interface Claim extends Omit<Authentication, 'presigned'> {
  * The returned function returns the signed parts, or throws the S3Error for the client. The signature covers the whole
  * target and all x-amz-* headers; the body is checked later, against `payload`.
  */
-export function createAuthenticator(options: {
-  credentials: Credentials;
-  signer: Signer;
-  now: () => number;
-}) {
+export function createAuthenticator(options: { credentials: Credentials; signer: Signer }) {
   return function authenticate(request: StoreRequest): Authentication {
     const isPresigned = request.parameter('X-Amz-Algorithm') !== undefined;
-    const claim = isPresigned ? readQuery(request, options.now()) : readHeaders(request, options.now());
+    const claim = isPresigned ? readQuery(request, Date.now()) : readHeaders(request, Date.now());
     assertOwnCredential(claim.scope, options.credentials);
     if (!claim.timestamp.startsWith(claim.scope.date)) throw new S3Error('SignatureDoesNotMatch');
     assertAllSigned(request, claim.signedHeaders);

@@ -46,6 +46,8 @@ export type Removal = Partial<Pick<StoredObject, 'version' | 'etag'>> & { key: s
 
 export type ListedRow = Pick<StoredObject, 'size' | 'etag' | 'modifiedMs'> & { key: Uint8Array };
 
+export type Catalogue = ReturnType<typeof openCatalogue>;
+
 /**
  * Opens or creates the file, and locks it for this process. Every transaction is flushed to the disk before it returns
  * (`synchronous = FULL`); SQLite writes the log anew after a flush that failed. Throws one line where another process has the file,

@@ -44,5 +44,6 @@ export function createDisk({ msMax, runningMax }: { msMax: number; runningMax: n
       watch(running);
       return await abortable(running, signal);
     },
+    hangs: (): boolean => overdue > 0,
   };
 }

@@ -2,6 +2,7 @@
 // upload forms and pre-signed URLs use, so that nothing else in the service knows which store it talks to. It runs on a thread of its
 // own, so that neither a large upload nor a slow disk holds up the service.
 
+import type { Logger } from '../../core/logger.ts';
 import { toOrigin } from '../../core/origin.ts';
 import { within } from '../../core/wait.ts';
 import { limits } from './limits.ts';
@@ -28,10 +29,7 @@ export type FromStore = { port: number } | { refusal: string } | { fault: string
  * Starts the store; resolves when it listens. Rejects where another process holds the directory or the port. The thread dies with the
  * process; nothing that was answered is lost by that. `log.error` is called with failures of which clients see InternalError at most.
  */
-export async function startObjectStore(
-  options: StoreOptions,
-  log: { error(fields: object, message: string): void },
-) {
+export async function startObjectStore(options: StoreOptions, log: Pick<Logger, 'error'>) {
   const worker = new Worker(new URL('./worker.ts', import.meta.url).href);
   const opened = Promise.withResolvers<number>();
   const closed = Promise.withResolvers<void>();

@@ -32,12 +32,12 @@ export function createOperations({ objects, region }: { objects: Objects; region
       if (!request.headers.has('content-length') && !request.headers.has('transfer-encoding'))
         throw new S3Error('MissingContentLength');
       const type = contentTypeOf(request);
-      const blob = await objects.receive({
+      await using upload = await objects.beginUpload({
         sizeBytesMax: limits.objectBytesMax,
         digests: expectBody(request, authentication),
-        fill: (sink) => request.sendBody(sink),
       });
-      return { status: 200, headers: renderIdentity(await objects.put(request.key, blob, type)) };
+      await request.sendBody(upload.sink);
+      return { status: 200, headers: renderIdentity(await objects.put(request.key, upload, type)) };
     },
 
     /** Copies with a new content type, as the service does; a copy that keeps its source's is refused by name. */
@@ -48,11 +48,9 @@ export function createOperations({ objects, region }: { objects: Objects; region
       const ifMatch = request.setting('x-amz-copy-source-if-match');
       const copy = await objects.copy(source, request.key, {
         type: contentTypeOf(request),
-        assertMeant: ({ etag }) => {
-          if (ifMatch !== undefined && !matches(ifMatch, etag))
-            throw preconditionFailed('x-amz-copy-source-if-match');
-        },
+        meant: ({ etag }) => ifMatch === undefined || matches(ifMatch, etag),
       });
+      if (copy === undefined) throw preconditionFailed('x-amz-copy-source-if-match');
       const document = renderDocument(
         'CopyObjectResult',
         [element('LastModified', new Date(copy.modifiedMs).toISOString()), element('ETag', `"${copy.etag}"`)],

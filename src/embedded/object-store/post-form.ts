@@ -30,8 +30,8 @@ export async function readPostForm<Result>(
   receive: ReceiveFile<Result>,
 ): Promise<Result> {
   const parser = createParser(request.headers.get('content-type') ?? '');
-  const { promise: formEnd, resolve: endForm, reject: breakForm } = Promise.withResolvers<void>();
-  formEnd.catch(() => undefined);
+  const end = Promise.withResolvers<void>();
+  end.promise.catch(() => undefined);
   const fields = collectFields(parser);
   const boundHead = boundFormHead(request, parser);
   let upload: Promise<Result> | undefined;
@@ -40,15 +40,15 @@ export async function readPostForm<Result>(
     content.on('error', () => undefined); // Its reader gets the error; there may be none yet.
     boundHead.lift();
     file = content;
-    upload = receive(fields.close(), { content, formEnd });
+    upload = receive(fields.close(), { content, formEnd: end.promise });
     upload.catch((error: unknown) => parser.destroy(toError(error)));
   });
   try {
     await request.sendBody(parser);
-    endForm();
+    end.resolve();
   } catch (cause) {
     const error = isOurs(cause) ? toError(cause) : new S3Error('MalformedPOSTRequest');
-    breakForm(error);
+    end.reject(error);
     file?.destroy(error);
     await upload?.catch(() => undefined);
     throw error;

@@ -39,16 +39,16 @@ const FIELDS: ReadonlySet<string> = new Set([
 // biome-ignore lint/suspicious/noTemplateCurlyInString: the protocol's own variable
 const FILENAME_VARIABLE = '${filename}';
 
-type Parts = { objects: Objects; credentials: Credentials; signer: Signer; now(): number };
+type Parts = { objects: Objects; credentials: Credentials; signer: Signer };
 
 type Grant = { key: string; size: SizeRange; contentType: string };
 
 /** The returned function carries an upload by form out; it throws the S3Error to answer. */
-export function createFormUpload({ objects, credentials, signer, now }: Parts) {
+export function createFormUpload({ objects, credentials, signer }: Parts) {
   /** Throws whatever there is to refuse in the fields, their expiry included, before the file streams. */
   function authorise(request: StoreRequest, fields: FormFields): Grant {
     const policy = parsePolicy(verifyForm(fields, { credentials, signer }));
-    assertPolicyAllows(policy, { fields, bucket: request.bucket, now: now() });
+    assertPolicyAllows(policy, { fields, bucket: request.bucket, now: Date.now() });
     request.admit('grant');
     const other = [...fields.keys()].find((name) => !FIELDS.has(name) && !name.startsWith(EXEMPT_PREFIX));
     if (other !== undefined) throw notImplemented(`the form field ${other}`);
@@ -64,19 +64,16 @@ export function createFormUpload({ objects, credentials, signer, now }: Parts) {
   }
 
   return async function uploadByForm(request: StoreRequest): Promise<Reply> {
-    const { key, contentType, blob } = await readPostForm(request, async (fields, { content, formEnd }) => {
-      const { size, ...granted } = authorise(request, fields);
-      const received = await objects.receive({
-        sizeBytesMax: Math.min(size.sizeBytesMax, limits.objectBytesMax),
+    const { key, object } = await readPostForm(request, async (fields, { content, formEnd }) => {
+      const grant = authorise(request, fields);
+      await using upload = await objects.beginUpload({
+        sizeBytesMax: Math.min(grant.size.sizeBytesMax, limits.objectBytesMax),
         digests: createDigests(),
-        fill: async (sink) => {
-          await Promise.all([pipeline(content, sink), formEnd]);
-        },
-        check: (sizeBytes) => assertLargeEnough(sizeBytes, size.sizeBytesMin),
       });
-      return { ...granted, blob: received };
+      await Promise.all([pipeline(content, upload.sink), formEnd]);
+      assertLargeEnough(upload.sizeBytes, grant.size.sizeBytesMin);
+      return { key: grant.key, object: await objects.put(grant.key, upload, grant.contentType) };
     });
-    const object = await objects.put(key, blob, contentType);
     const location = `http://${request.headers.get('host') ?? ''}/${request.bucket}/${encodeUriPath(key)}`;
     return { status: 204, headers: { location, ...renderIdentity(object) } };
   };

@@ -77,7 +77,7 @@ export class StoreRequest {
    */
   sendBody(sink: Writable): Promise<void> {
     const { message } = this;
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const sent = Promise.withResolvers<void>();
     const onClose = () => {
       if (!message.complete) sink.destroy(new ClientGone());
     };
@@ -89,8 +89,8 @@ export class StoreRequest {
       message.unpipe(sink);
       message.off('data', onData);
       message.off('close', onClose);
-      if (error) reject(error);
-      else resolve();
+      if (error) sent.reject(error);
+      else sent.resolve();
     });
     message.socket.setTimeout(limits.uploadIdleMsMax);
     if (this.waitsForContinue) this.#response.writeContinue();
@@ -100,7 +100,7 @@ export class StoreRequest {
       message.pipe(sink);
       message.on('data', onData);
     }
-    return promise;
+    return sent.promise;
   }
 }
 

@@ -28,12 +28,12 @@ type Operation = {
 };
 
 /** The returned function carries a request out; it throws the S3Error to answer. */
-export function createRoutes(parts: { objects: Objects; credentials: Credentials; now(): number }) {
-  const { objects, credentials, now } = parts;
+export function createRoutes(parts: { objects: Objects; credentials: Credentials }) {
+  const { objects, credentials } = parts;
   const signer = createSigner(credentials);
-  const authenticate = createAuthenticator({ credentials, signer, now });
+  const authenticate = createAuthenticator({ credentials, signer });
   const on = createOperations({ objects, region: credentials.region });
-  const uploadByForm = createFormUpload({ objects, credentials, signer, now });
+  const uploadByForm = createFormUpload({ objects, credentials, signer });
   const operations: Readonly<Record<string, Operation>> = {
     'GET object': { run: on.getObject, takes: ['response-content-disposition', 'response-content-type'] },
     'HEAD object': { run: on.headObject, takes: [] },

@@ -24,7 +24,7 @@ type StoreServerOptions = {
 };
 
 export function createStoreServer(options: StoreServerOptions) {
-  const route = createRoutes({ ...options, now: Date.now });
+  const route = createRoutes(options);
   const cors = createCors(options.corsOrigins);
   const admission = createAdmission();
   const running = new Set<Promise<void>>();
@@ -82,23 +82,23 @@ export function createStoreServer(options: StoreServerOptions) {
   return {
     /** Resolves with the port; rejects where it can't listen. */
     listen: (host: string, port: number): Promise<number> => {
-      const { promise, resolve, reject } = Promise.withResolvers<number>();
-      server.on('error', reject);
+      const listening = Promise.withResolvers<number>();
+      server.on('error', listening.reject);
       server.listen(port, host, () => {
         const address = server.address();
-        resolve(typeof address === 'object' && address !== null ? address.port : port);
+        listening.resolve(typeof address === 'object' && address !== null ? address.port : port);
       });
-      return promise;
+      return listening.promise;
     },
     /** Stops accepting; resolves when the running requests are done, or cut after limits.drainMsMax. */
     close: async () => {
-      const { promise, resolve } = Promise.withResolvers<void>();
+      const closed = Promise.withResolvers<void>();
       const deadline = setTimeout(() => server.closeAllConnections(), limits.drainMsMax);
       // A kept-alive connection counts as open also when its last request has been answered.
       const tidying = setInterval(() => server.closeIdleConnections(), limits.closeIdleEveryMs);
-      server.close(() => resolve());
+      server.close(() => closed.resolve());
       server.closeIdleConnections();
-      await promise;
+      await closed.promise;
       await Promise.allSettled(running);
       clearTimeout(deadline);
       clearInterval(tidying);

@@ -2,6 +2,7 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeFolder } from '../../core/durable.ts';
+import type { Logger } from '../../core/logger.ts';
 import { chooseAccount } from './account.ts';
 import { findBinaries } from './binaries.ts';
 import { CLUSTER, ensureCluster, ensurePassword } from './cluster.ts';
@@ -13,8 +14,6 @@ import { startServer } from './server.ts';
 
 export { readConnection } from './connection-file.ts';
 export { checkDataVersion } from './data-version.ts';
-
-type Log = { info(fields: object, message: string): void; warn(fields: object, message: string): void };
 
 export type EmbeddedPostgres = {
   /** `postgres://atrium:…@127.0.0.1:PORT/atrium` */
@@ -43,7 +42,7 @@ export const hasCluster = (directory: string): boolean => existsSync(join(direct
  */
 export async function startPostgres(options: {
   directory: string;
-  log: Log;
+  log: Pick<Logger, 'info' | 'warn'>;
   port?: number;
   settings?: Record<string, string>;
   wrapper?: readonly string[];

@@ -1,6 +1,7 @@
 /** The remains of an earlier killed process in the folder. */
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Logger } from '../../core/logger.ts';
 import { isServerOf, shutDown } from './processes.ts';
 
 /** Line numbers in postmaster.pid, which Postgres keeps compatible for its own tools. */
@@ -34,7 +35,7 @@ export function readServerState(cluster: string): ServerState | undefined {
  *
  * @throws Error of one line when the server can't be ended.
  */
-export async function clearLeftover(cluster: string, log: { warn(fields: object, message: string): void }) {
+export async function clearLeftover(cluster: string, log: Pick<Logger, 'warn'>) {
   const state = readServerState(cluster);
   if (state === undefined) return;
   if (isServerOf(state.pid, cluster)) {

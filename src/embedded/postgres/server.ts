@@ -29,7 +29,7 @@ type Parts = {
   port: number | undefined;
 };
 
-export type Server = { port: number; pid: number; exited: Promise<number>; stop: () => Promise<void> };
+type Server = ReturnType<typeof launch>;
 
 /**
  * Starts the server and waits until it takes connections. If another process took the port meanwhile, it is
@@ -65,7 +65,7 @@ export async function startServer(parts: Parts): Promise<Server> {
 }
 
 /** In a session of its own: an interrupt from the terminal is for us, and we stop Postgres last. */
-function launch({ cluster, binaries, account, log, settings, wrapper }: Parts, port: number): Server {
+function launch({ cluster, binaries, account, log, settings, wrapper }: Parts, port: number) {
   const flags = Object.entries({ ...serverSettings(port), ...settings }).flatMap(([name, value]) => [
     '-c',
     `${name}=${value}`,
@@ -84,7 +84,7 @@ function launch({ cluster, binaries, account, log, settings, wrapper }: Parts, p
     port,
     pid,
     exited,
-    async stop() {
+    async stop(): Promise<void> {
       if (await shutDown(pid)) await exited;
     },
   };
