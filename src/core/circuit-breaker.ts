@@ -1,22 +1,6 @@
 /**
  * Stops attempts that would fail: after consecutive failures it opens for a cooldown, and then allows one trial (half-open);
  * each failed trial doubles the cooldown (Nygard, "Release It!").
- */
-export type CircuitBreaker = {
-  /** Whether an attempt may be made: always while closed, one at a time while half-open. */
-  allows(): boolean;
-  /** Marks the begin of an attempt: while half-open, no other is allowed until its outcome is known. */
-  begin(): void;
-  succeed(): void;
-  fail(): void;
-  /** Ends an attempt whose outcome does not depend on the other side's health. */
-  forget(): void;
-  state(): 'closed' | 'open' | 'half-open';
-  /** When it came into this state, as `now` counts. */
-  sinceMs(): number;
-};
-
-/**
  * @param options.failuresMax consecutive failures that open it
  * @param options.openMsMin the first cooldown, in milliseconds
  * @param options.openMsMax the longest cooldown
@@ -27,7 +11,7 @@ export function createCircuitBreaker(options: {
   openMsMin: number;
   openMsMax: number;
   now: () => number;
-}): CircuitBreaker {
+}) {
   const { failuresMax, openMsMin, openMsMax, now } = options;
   let failures = 0;
   let openMs = 0;
@@ -35,14 +19,17 @@ export function createCircuitBreaker(options: {
   let trialRunning = false;
   let changedAtMs = now();
   const isOpen = () => openMs > 0;
-  const state = () => {
+  const state = (): 'closed' | 'open' | 'half-open' => {
     if (!isOpen()) return 'closed';
     return now() < openUntilMs ? 'open' : 'half-open';
   };
   return {
     state,
+    /** When it came into this state, as `now` counts. */
     sinceMs: () => (state() === 'half-open' ? openUntilMs : changedAtMs),
+    /** Whether an attempt may be made: always while closed, one at a time while half-open. */
     allows: () => !isOpen() || (state() === 'half-open' && !trialRunning),
+    /** Marks the begin of an attempt: while half-open, no other is allowed until its outcome is known. */
     begin() {
       if (isOpen()) trialRunning = true;
     },
@@ -62,6 +49,7 @@ export function createCircuitBreaker(options: {
       changedAtMs = now();
       openUntilMs = changedAtMs + openMs;
     },
+    /** Ends an attempt whose outcome does not depend on the other side's health. */
     forget() {
       trialRunning = false;
     },

@@ -82,7 +82,7 @@ class Run {
     this.timeOuts = new TimeOuts({
       timeoutsMs: upstream.spec.timeoutsMs,
       isStream: call.request.stream,
-      isContended: upstream.permits.isContended,
+      permits: upstream.permits,
     });
     target.running += 1;
     target.circuit.begin();

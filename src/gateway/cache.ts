@@ -9,22 +9,20 @@ import type { ModelCall, Served } from './model-call.ts';
 import { type Model, TARGET_HEADER } from './targets.ts';
 import { checkAnswer, type Usage } from './usage.ts';
 
-export type AnswerCache = {
-  /** From memory if the same request was answered before; else fresh, with one call for all concurrent requests. */
-  serve(request: {
-    call: ModelCall;
-    model: Model;
-    serveFresh(onBlock?: (block: Uint8Array) => void): Promise<Served>;
-    /** Gives the headers of the key's limits. Throws where one is reached. */
-    onHit(usage: Usage): Promise<Record<string, string>>;
-  }): Promise<Served>;
-  metrics(): { answers: number; bytes: number; hits: number; misses: number };
+export type AnswerCache = ReturnType<typeof createAnswerCache>;
+
+type CacheRequest = {
+  call: ModelCall;
+  model: Model;
+  serveFresh(onBlock?: (block: Uint8Array) => void): Promise<Served>;
+  /** Gives the headers of the key's limits. Throws where one is reached. */
+  onHit(usage: Usage): Promise<Record<string, string>>;
 };
 
 const HIT = { 'atrium-cache': 'hit', [TARGET_HEADER]: 'cache' };
 const MISS = { 'atrium-cache': 'miss' };
 
-export function createAnswerCache(now: () => number = () => performance.now()): AnswerCache {
+export function createAnswerCache(now: () => number = () => performance.now()) {
   const kept = new LRUCache<string, Uint8Array>({
     maxSize: CACHE_BYTES_MAX,
     maxEntrySize: CACHED_ANSWER_BYTES_MAX,
@@ -37,7 +35,8 @@ export function createAnswerCache(now: () => number = () => performance.now()): 
 
   return {
     metrics: () => ({ answers: kept.size, bytes: kept.calculatedSize, ...metrics }),
-    async serve({ call, model, serveFresh, onHit }) {
+    /** From memory if the same request was answered before; else fresh, with one call for all concurrent requests. */
+    async serve({ call, model, serveFresh, onHit }: CacheRequest): Promise<Served> {
       const key = toCacheKey(call, model);
       if (key === undefined) return serveFresh();
       // If the first request fails or disconnects, each of the others makes its own call, without waiting for failures in turn.

@@ -3,13 +3,10 @@
 
 import type { Upstream } from './targets.ts';
 
-export type ConnectProbe = {
-  /** Calls `onUnreachable` if no connection is made in time. Returns a function that ends the watch. */
-  watch(upstream: Upstream, onUnreachable: () => void): () => void;
-};
+export type ConnectProbe = ReturnType<typeof createConnectProbe>;
 
 /** `direct`: false if a proxy is configured; then no connection is tried, and no target counts as unreachable. */
-export function createConnectProbe(direct = true): ConnectProbe {
+export function createConnectProbe(direct = true) {
   const trials = new Map<Upstream, Set<() => void>>();
 
   const begin = (upstream: Upstream): Set<() => void> => {
@@ -41,7 +38,8 @@ export function createConnectProbe(direct = true): ConnectProbe {
   };
 
   return {
-    watch(upstream, onUnreachable) {
+    /** Calls `onUnreachable` if no connection is made in time. Returns a function that ends the watch. */
+    watch(upstream: Upstream, onUnreachable: () => void): () => void {
       if (!direct) return () => undefined;
       const waiting = trials.get(upstream) ?? begin(upstream);
       waiting.add(onUnreachable);

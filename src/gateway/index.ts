@@ -109,7 +109,6 @@ export function createGateway(deps: GatewayDeps): AreaWithRoutes & {
     logFailedAttempt: createAttemptLog(log),
   });
   const allowances = createAllowances({ store: createAllowanceStore(sql), log });
-  const { current } = catalogue;
   const { sumsRetentionDays } = deps;
   const modelUsage = createModelUsageStore(sql);
   const sumsRetention = createSweep({
@@ -121,7 +120,7 @@ export function createGateway(deps: GatewayDeps): AreaWithRoutes & {
     log,
   });
   const serve = createServe({
-    catalogue: current,
+    catalogue,
     allowances,
     cache,
     execute,
@@ -131,7 +130,7 @@ export function createGateway(deps: GatewayDeps): AreaWithRoutes & {
     firstToken,
   });
   const remaining = (caller: Limited): Promise<RemainingLimits> => allowances.remaining(caller, clock.now());
-  const embeddings = createServeEmbeddings({ serve, allowances, catalogue: current });
+  const embeddings = createServeEmbeddings({ serve, allowances, catalogue });
 
   return {
     routes: (http) =>
@@ -139,16 +138,16 @@ export function createGateway(deps: GatewayDeps): AreaWithRoutes & {
         .use(
           modelCallRoutes(http, {
             forward: createForward({ serve, embeddings, onInterrupt }),
-            workspaceEmbeddings: createWorkspaceEmbeddings({ embeddings, catalogue: current, onInterrupt }),
-            models: createModels(current),
+            workspaceEmbeddings: createWorkspaceEmbeddings({ embeddings, catalogue, onInterrupt }),
+            models: createModels(catalogue),
             choices: toChoices(catalogue.known),
             bodyBytesMax: deps.bodyBytesMax,
           }),
         )
         .use(modelsStateRoutes(http, createModelsState({ catalogue, targets: targets.all, attempts, clock })))
         .use(createModelUsageAdministration({ sql, describeKeys: deps.describeKeys, clock })(http)),
-    streamChat: createStreamChat({ serve, catalogue: current }),
-    embeddings: createModelEmbeddings({ embeddings, embed, catalogue: current, remaining }),
+    streamChat: createStreamChat({ serve, catalogue }),
+    embeddings: createModelEmbeddings({ embeddings, embed, catalogue, remaining }),
     remaining,
     reload: catalogue.reload,
     jobs: [ledger.job, allowances.job, catalogue.job, ...(sumsRetentionDays === 0 ? [] : [sumsRetention])],

@@ -12,22 +12,21 @@ import { type Allowances, NOTHING_USED, type Reservation } from './allowances.ts
 import type { Answer, WholeAnswer } from './answer.ts';
 import type { AnswerCache } from './cache.ts';
 import { type CallSpan, startCallSpan } from './call-span.ts';
-import { findModel } from './catalogue/current.ts';
+import { type CatalogueKeeper, findModel } from './catalogue/current.ts';
 import { noteUnlisted } from './catalogue/unlisted.ts';
 import { toStream } from './chunks.ts';
-import { countChoices, estimateUse, refuseOddCounts } from './estimate.ts';
+import { countChoices, estimateUse, refuseOddCounts, requirePrice, toCost } from './estimate.ts';
 import type { Attempt, Execute, Execution } from './execute.ts';
 import type { Ended, ModelCall, Served } from './model-call.ts';
-import { requirePrice, toCost } from './prices.ts';
 import { relay } from './relay.ts';
-import { type Catalogue, type Model, TARGET_HEADER, UNLISTED } from './targets.ts';
+import { type Model, TARGET_HEADER, UNLISTED } from './targets.ts';
 import { estimateCompletion, estimatePrompt, MEDIUM_TOKENS, NO_USAGE, type Usage } from './usage.ts';
 
 /** Throws OpenAiRefusal if the model cannot answer; the reason of the signal if the caller has disconnected. */
 export type Serve = (call: ModelCall) => Promise<Served>;
 
 export type ServeDeps = {
-  catalogue: () => Catalogue | Promise<Catalogue>;
+  catalogue: Pick<CatalogueKeeper, 'current'>;
   allowances: Pick<Allowances, 'reserve'>;
   cache: AnswerCache;
   execute: Execute;
@@ -43,7 +42,7 @@ type OnBlock = (block: Uint8Array) => void;
 
 export function createServe(deps: ServeDeps): Serve {
   return async (call) => {
-    const model = findModel(await deps.catalogue(), call);
+    const model = findModel(await deps.catalogue.current(), call);
     call.onModel?.(model.id);
     refuseOddCounts(call);
     requirePrice(model, call.caller);
@@ -101,7 +100,7 @@ class Serving implements Execution {
       throw this.failed(error);
     }
     if (model.unlisted !== undefined)
-      answer = noteUnlisted(answer, model.unlisted, await this.deps.catalogue());
+      answer = noteUnlisted(answer, model.unlisted, await this.deps.catalogue.current());
     const end = (ended: Ended): void => this.account(this.last?.model ?? model, ended);
     if (answer.kind === 'whole') {
       content?.add(answer.bytes);

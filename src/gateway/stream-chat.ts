@@ -3,13 +3,13 @@
 
 import { ServiceError, upstreamFailed } from '../core/errors.ts';
 import { parseJson } from '../core/json.ts';
+import type { CatalogueKeeper } from './catalogue/current.ts';
 import type { ChatCall, ChatPart, StreamChat } from './chat-call.ts';
 import { type Contents, type Delta, noteContents, reasonForNoText, textOf } from './delta-text.ts';
 import { parseEvents } from './events.ts';
 import type { Served } from './model-call.ts';
 import { GatewayRequest } from './request.ts';
 import type { Serve } from './serve.ts';
-import type { Catalogue } from './targets.ts';
 import { fromUsage, NO_USAGE } from './usage.ts';
 
 type Parts = AsyncGenerator<ChatPart>;
@@ -23,10 +23,10 @@ type Chunk = {
 
 export function createStreamChat(deps: {
   serve: Serve;
-  catalogue: () => Catalogue | Promise<Catalogue>;
+  catalogue: Pick<CatalogueKeeper, 'current'>;
 }): StreamChat {
   return async function* streamChat(call: ChatCall): Parts {
-    const model = call.model ?? (await deps.catalogue()).defaults.chat;
+    const model = call.model ?? (await deps.catalogue.current()).defaults.chat;
     const served = await deps.serve({
       endpoint: 'chat',
       request: new GatewayRequest({

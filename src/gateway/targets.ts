@@ -1,6 +1,6 @@
 // The state of each target while the service runs. This state survives reloads.
 
-import { type CircuitBreaker, createCircuitBreaker } from '../core/circuit-breaker.ts';
+import { createCircuitBreaker } from '../core/circuit-breaker.ts';
 import type { ErrorKind } from '../core/errors.ts';
 import type { Adapter, Endpoint } from './adapters/adapter.ts';
 import { ADAPTERS } from './adapters/index.ts';
@@ -31,7 +31,7 @@ export type Target = {
   model: string;
   /** Undefined for a built-in model. */
   upstream: Upstream | undefined;
-  circuit: CircuitBreaker;
+  circuit: ReturnType<typeof createCircuitBreaker>;
   /** The target requested a pause until then. */
   cooldownUntilMs: number;
   running: number;

@@ -3,6 +3,7 @@
 import { OpenAiRefusal } from '../http/openai-error.ts';
 import type { UpstreamSpec } from './catalogue/model.ts';
 import { READER_CHECK_MS, READER_CONTENDED_MS } from './limits.ts';
+import type { UpstreamPermits } from './upstream-permits.ts';
 
 type Phase = 'connect' | 'first_byte' | 'idle' | 'reader' | 'total';
 
@@ -18,8 +19,7 @@ const SENTENCES: Record<Phase, string> = {
 type Options = {
   timeoutsMs: UpstreamSpec['timeoutsMs'];
   isStream: boolean;
-  /** Whether other requests wait for the upstream. */
-  isContended(): boolean;
+  permits: UpstreamPermits;
 };
 
 export class TimeOuts {
@@ -92,8 +92,11 @@ export class TimeOuts {
 
   private onDue(phase: Phase): void {
     const waitedMs = this.readerMs + performance.now() - (this.readerSinceMs ?? 0);
-    const { timeoutsMs, isContended } = this.options;
-    const readerMsMax = isContended() ? Math.min(timeoutsMs.reader, READER_CONTENDED_MS) : timeoutsMs.reader;
+    const { timeoutsMs, permits } = this.options;
+    // Others wait for the upstream.
+    const readerMsMax = permits.isContended()
+      ? Math.min(timeoutsMs.reader, READER_CONTENDED_MS)
+      : timeoutsMs.reader;
     if (phase === 'reader' && waitedMs < readerMsMax) this.awaitReader();
     else this.expire(phase);
   }

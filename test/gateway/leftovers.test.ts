@@ -101,7 +101,7 @@ function setting({
   const outcomes: string[] = [];
   const reserved = new Set<object>();
   const serve = createServe({
-    catalogue: () => catalogue,
+    catalogue: { current: () => catalogue },
     cache: createAnswerCache(),
     keepAliveMs,
     onInterrupt,
@@ -146,7 +146,7 @@ function setting({
     accounts: () => accounts,
     outcomes,
     interrupt,
-    streamChat: createStreamChat({ serve, catalogue: () => catalogue }),
+    streamChat: createStreamChat({ serve, catalogue: { current: () => catalogue } }),
     /** Whether nothing is left. */
     async rests(): Promise<void> {
       await eventually('what was reserved to be settled', () => reserved.size === 0);

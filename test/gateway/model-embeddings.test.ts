@@ -25,7 +25,7 @@ test('components are understood in every form that JSON has for numbers', async 
       bytes: Buffer.from(`{"data": [{"object": "embedding", "index": 0, "embedding": ${row}}]}`),
     }),
     embed: async () => expect.unreachable(),
-    catalogue: () => ({ models: [model] }) as never,
+    catalogue: { current: () => ({ models: [model] }) as never },
     remaining: async () => expect.unreachable(),
   });
   const request = { model: 'emb', workspaceId: WORKSPACE, texts: ['a'] };

@@ -6,6 +6,7 @@ import { type EventBlocks, readBlocks, toBlock } from '../../src/gateway/events.
 import type { Ended } from '../../src/gateway/model-call.ts';
 import { relay } from '../../src/gateway/relay.ts';
 import { TimeOuts } from '../../src/gateway/time-outs.ts';
+import { createUpstreamPermits } from '../../src/gateway/upstream-permits.ts';
 import { eventually } from '../support/child.ts';
 
 const chunk = (delta: object, rest: object = {}): string =>
@@ -202,7 +203,11 @@ describe('the end is told as it was', () => {
   test('a time-out says which one it was, also while nothing is read', async () => {
     const { blocks } = upstream();
     const timeoutsMs = { connect: 1e6, first_byte: 1e6, idle: 1e6, total: 1e6, reader: 1e6 };
-    const timeOuts = new TimeOuts({ timeoutsMs, isStream: true, isContended: () => false });
+    const timeOuts = new TimeOuts({
+      timeoutsMs,
+      isStream: true,
+      permits: createUpstreamPermits({ runningMax: 1, waitingMax: 1 }),
+    });
     const { body, settled } = relayed(blocks, { first: chunk({ content: 'a' }), timeOuts });
     timeOuts.expire('idle');
     expect(settled).toEqual(['failed']);

@@ -3,7 +3,6 @@
 
 import { readFile } from 'node:fs/promises';
 import { codeOf, explain, unavailable } from '../../core/errors.ts';
-import type { Job } from '../../core/lifecycle.ts';
 import type { Logger } from '../../core/logger.ts';
 import { SettingsError } from '../../core/settings-reader.ts';
 import { OpenAiRefusal } from '../../http/openai-error.ts';
@@ -30,27 +29,14 @@ export type CatalogueSource =
 /** Why the source could not be read the last time; `line`: of the models file, where the mistake is in one. */
 type Mistake = { message: string; line: number | undefined; atMs: number };
 
-export type CatalogueKeeper = {
-  source: CatalogueSource;
-  /** Immediate, unless an upstream's list was never loaded: then it is requested. Throws 503 if that fails. */
-  current(): Catalogue | Promise<Catalogue>;
-  /** The current models, without any request. */
-  known(): Catalogue | undefined;
-  /** Reads the source again; a mistake is logged, and the previous models stay in use. */
-  reload(): Promise<void>;
-  /** When the current models were read; undefined if they never were. In monotonic milliseconds, as that of the mistake. */
-  readAtMs(): number | undefined;
-  mistake(): Mistake | undefined;
-  state(): { state: 'ready' | 'degraded'; detail?: string };
-  job: Job;
-};
+export type CatalogueKeeper = ReturnType<typeof createCatalogue>;
 
 export function createCatalogue(deps: {
   source: CatalogueSource;
   build: (spec: CatalogueSpec) => Catalogue;
   buildUnlisted: (spec: ModelSpec) => Model;
   log: Logger;
-}): CatalogueKeeper {
+}) {
   const { source, build, buildUnlisted, log } = deps;
   let present: Catalogue | undefined = source.kind === 'built-in' ? build(BUILT_IN_CATALOGUE) : undefined;
   let loading: Promise<Catalogue> | undefined;
@@ -97,17 +83,21 @@ export function createCatalogue(deps: {
 
   return {
     source,
+    /** When the current models were read; undefined if they never were. In monotonic milliseconds, as that of the mistake. */
     readAtMs: () => readAtMs,
     mistake: () => mistake,
-    current() {
+    /** Immediate, unless an upstream's list was never loaded: then it is requested. Throws 503 if that fails. */
+    current(): Catalogue | Promise<Catalogue> {
       if (present !== undefined) return present;
       return load().catch((error: unknown) => {
         throw unavailable("The upstream's list of models cannot be had", { cause: error });
       });
     },
+    /** The current models, without any request. */
     known: () => present,
+    /** Reads the source again; a mistake is logged, and the previous models stay in use. */
     reload,
-    state: () =>
+    state: (): { state: 'ready' | 'degraded'; detail?: string } =>
       mistake === undefined
         ? { state: 'ready' }
         : { state: 'degraded', detail: `the models cannot be read: ${mistake.message}` },

@@ -6,13 +6,13 @@ import { OpenAiRefusal } from '../../http/openai-error.ts';
 import type { Settled } from '../allowance.ts';
 import { type Allowances, NOTHING_USED, type Reservation } from '../allowances.ts';
 import { nonsense } from '../answer.ts';
-import { findModel } from '../catalogue/current.ts';
+import { type CatalogueKeeper, findModel } from '../catalogue/current.ts';
 import { estimateUse } from '../estimate.ts';
 import { EMBEDDING_INPUTS_MAX, EMBEDDING_OPTIONS_LENGTH_MAX, EMBEDDING_PARTS_AT_ONCE } from '../limits.ts';
 import type { ModelCall, Served } from '../model-call.ts';
 import { countTexts, parseAnswer } from '../request.ts';
 import type { Serve } from '../serve.ts';
-import { type Catalogue, TARGET_HEADER } from '../targets.ts';
+import { TARGET_HEADER } from '../targets.ts';
 
 /** As `serve`. Throws 400 for too many texts. A part that fails fails the whole. */
 export function createServeEmbeddings({
@@ -22,7 +22,7 @@ export function createServeEmbeddings({
 }: {
   serve: Serve;
   allowances: Pick<Allowances, 'reserve'>;
-  catalogue: () => Catalogue | Promise<Catalogue>;
+  catalogue: Pick<CatalogueKeeper, 'current'>;
 }): Serve {
   return async (call) => {
     const count = countTexts(call.request, 'input');
@@ -30,7 +30,7 @@ export function createServeEmbeddings({
       const details = { param: 'input', code: 'invalid_value' };
       throw new OpenAiRefusal('malformed', `'input' may hold ${EMBEDDING_INPUTS_MAX} texts at most`, details);
     }
-    const present = await catalogue();
+    const present = await catalogue.current();
     const model = present.byId.get(call.request.model ?? present.statedDefaults.embeddings ?? '');
     const most = Math.min(
       ...(model?.targets ?? []).map(

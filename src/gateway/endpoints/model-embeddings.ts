@@ -10,11 +10,12 @@ import { ServiceError, upstreamFailed } from '../../core/errors.ts';
 import { isRawNumber, type JsonObject } from '../../core/json.ts';
 import type { Principal, RemainingLimits } from '../../core/principal.ts';
 import type { Limited } from '../allowances.ts';
+import type { CatalogueKeeper } from '../catalogue/current.ts';
 import type { Served } from '../model-call.ts';
 import { GatewayRequest, parseAnswer } from '../request.ts';
 import type { Serve } from '../serve.ts';
 import { refusalOf } from '../stream-chat.ts';
-import { type Catalogue, type Model, TARGET_HEADER } from '../targets.ts';
+import { type Model, TARGET_HEADER } from '../targets.ts';
 
 /** Statuses of an upstream that does not take these texts. */
 const REFUSING = new Set([400, 413, 422]);
@@ -26,7 +27,7 @@ const EMBEDDINGS_NONE = 'The upstream answered with something that is no list of
 export function createModelEmbeddings(deps: {
   embeddings: Serve;
   embed: EmbedTexts;
-  catalogue: () => Catalogue | Promise<Catalogue>;
+  catalogue: Pick<CatalogueKeeper, 'current'>;
   remaining(caller: Limited): Promise<RemainingLimits>;
 }): Embeddings {
   /** Throws 429 for a part of a request that the key may not make now. */
@@ -42,14 +43,14 @@ export function createModelEmbeddings(deps: {
 
   return {
     async current() {
-      const catalogue = await deps.catalogue();
+      const catalogue = await deps.catalogue.current();
       const model = catalogue.byId.get(catalogue.defaults.embeddings);
       return model === undefined ? LOCAL_EMBEDDING_MODEL.id : nameOf(model);
     },
 
     async embed({ model: name, workspaceId, texts, payer = NOBODY }, signal) {
       if (name === LOCAL_EMBEDDING_MODEL.id) return toRows(await deps.embed(texts, signal), texts.length);
-      const { models } = await deps.catalogue();
+      const { models } = await deps.catalogue.current();
       const model = models.find((each) => each.endpoints.includes('embeddings') && nameOf(each) === name);
       if (model === undefined) throw new ServiceError('not-found', `The model ${name} is not configured`);
       const served = await deps.embeddings({

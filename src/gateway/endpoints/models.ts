@@ -1,15 +1,13 @@
-import { modelNotFound } from '../catalogue/current.ts';
+import { type CatalogueKeeper, modelNotFound } from '../catalogue/current.ts';
 import type { ModelRead } from '../schema.ts';
-import type { Catalogue, Model } from '../targets.ts';
+import type { Model } from '../targets.ts';
 
-type CurrentCatalogue = () => Catalogue | Promise<Catalogue>;
-
-export function createModels(catalogue: CurrentCatalogue) {
+export function createModels(catalogue: CatalogueKeeper) {
   return {
-    list: async (): Promise<ModelRead[]> => (await catalogue()).models.map(render),
+    list: async (): Promise<ModelRead[]> => (await catalogue.current()).models.map(render),
     /** Throws 404, naming the models there are. */
     async find(id: string): Promise<ModelRead> {
-      const present = await catalogue();
+      const present = await catalogue.current();
       const found = present.byId.get(id);
       if (found === undefined) throw modelNotFound(present, id);
       return render(found);

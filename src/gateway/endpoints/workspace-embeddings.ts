@@ -7,6 +7,7 @@ import type { OnInterrupt } from '../../core/interruption.ts';
 import { type JsonObject, parseJson } from '../../core/json.ts';
 import { OpenAiRefusal } from '../../http/openai-error.ts';
 import { createValidator, toJsonBody } from '../../http/validation.ts';
+import type { CatalogueKeeper } from '../catalogue/current.ts';
 import { BODY_LIMITS } from '../limits.ts';
 import type { Served } from '../model-call.ts';
 import { toRequest } from '../request.ts';
@@ -17,7 +18,7 @@ import { type GatewayInput, respond, toModelCall } from './forward.ts';
 
 export function createWorkspaceEmbeddings(deps: {
   embeddings: Serve;
-  catalogue: () => Catalogue | Promise<Catalogue>;
+  catalogue: Pick<CatalogueKeeper, 'current'>;
   onInterrupt: OnInterrupt;
 }) {
   const validate = createValidator(embeddingIn(Type.Unknown()));
@@ -25,7 +26,7 @@ export function createWorkspaceEmbeddings(deps: {
   const readBody = async (request: Request, bytes: Uint8Array): Promise<JsonObject & { model: string }> => {
     const sent = await toJsonBody(request, bytes, { valuesMax: BODY_LIMITS.valuesMax, storable: false });
     const { value, entries } = validate(withList(sent), ['body']);
-    const catalogue = await deps.catalogue();
+    const catalogue = await deps.catalogue.current();
     const model = (sent as { model?: unknown } | null)?.model;
     const mistakes = [...entries, ...(mayEmbed(catalogue, model) ? [] : explainModel(model, catalogue))];
     if (mistakes.length > 0) throw new ValidationFailure(mistakes);
@@ -41,7 +42,7 @@ export function createWorkspaceEmbeddings(deps: {
         const request = toRequest(body);
         const call = toModelCall(input, { endpoint: 'embeddings', request, signal });
         const served = await deps.embeddings(call);
-        refuseMistake(served, body, await deps.catalogue());
+        refuseMistake(served, body, await deps.catalogue.current());
         return named(served, body.model);
       } catch (error) {
         if (!(error instanceof OpenAiRefusal) || error.kind !== 'malformed') throw error;
