@@ -99,6 +99,8 @@ CREATE FUNCTION documents_forget() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   DELETE FROM document_search s USING gone WHERE s.id = gone.id;
   DELETE FROM document_texts t USING gone WHERE t.id = gone.id;
+  -- By an array, so that the index is used however many rows the planner has last seen.
+  DELETE FROM document_history WHERE document_id = ANY (ARRAY(SELECT id FROM gone));
   RETURN NULL;
 END
 $$;
@@ -144,14 +146,6 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION document_history_purged() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-  -- By an array, so that the index is used however many rows the planner has last seen.
-  DELETE FROM document_history WHERE document_id = ANY (ARRAY(SELECT id FROM gone));
-  RETURN NULL;
-END
-$$;
-
 CREATE TRIGGER documents_forget AFTER DELETE ON documents
   REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION documents_forget();
 
@@ -162,9 +156,6 @@ CREATE TRIGGER documents_seen_by_others AFTER UPDATE OF status, archived_at, own
 
 CREATE TRIGGER documents_purged AFTER DELETE ON documents
   REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION documents_purged();
-
-CREATE TRIGGER document_history_purged AFTER DELETE ON documents
-  REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION document_history_purged();
 
 CREATE TRIGGER documents_invalidate AFTER UPDATE ON documents FOR EACH ROW
   WHEN ((OLD.id, OLD.workspace_id, OLD.owner_id, OLD.name, OLD.object_key, OLD.file_type, OLD.content_type, OLD.curators, OLD.status)
