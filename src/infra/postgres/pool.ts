@@ -8,7 +8,6 @@
 
 import type postgres from 'postgres';
 import type { Logger } from '../../core/logger.ts';
-import { Ring } from '../../core/ring.ts';
 import { endsWithin } from '../../core/wait.ts';
 import { createPreparedForms } from './prepared-forms.ts';
 import type { PendingQuery, StatementTimeout } from './query-timeout.ts';
@@ -49,7 +48,7 @@ export type PoolUse = {
 export type Generation = {
   sql: postgres.Sql;
   begin: postgres.Sql['begin'];
-  pending: Ring<PendingQuery>;
+  pending: Set<PendingQuery>;
   use(): Omit<PoolUse, 'max'>;
   statementTimeout: StatementTimeout;
   /** The hooks of transactions, each of which holds a connection while it runs. */
@@ -64,7 +63,7 @@ export function createPool(options: Options) {
   let available = true;
   let closed = false;
   /** The replaced pools, while their statements may still run. */
-  const retired = new Map<Ring<PendingQuery>, Promise<void>>();
+  const retired = new Map<Set<PendingQuery>, Promise<void>>();
 
   const retire = ({ end, pending }: Generation, timeoutSeconds: number) => {
     const ended = end(timeoutSeconds).finally(() => retired.delete(pending));
@@ -74,7 +73,7 @@ export function createPool(options: Options) {
   const createGeneration = (): Generation => {
     const sql = connect();
     const forTransactions = connectForTransactions();
-    const pending = new Ring<PendingQuery>();
+    const pending = new Set<PendingQuery>();
     let answeredAt = performance.now();
     let transactionsRunning = 0;
     let transactionsAsked = 0;
@@ -82,7 +81,7 @@ export function createPool(options: Options) {
       if (closed || current !== generation) return;
       current = createGeneration();
       retire(generation, timeoutSeconds);
-      for (const query of pending.items()) query.drop(error);
+      for (const query of [...pending]) query.drop(error);
       if (available) log.warn({ err: error }, 'the database is unavailable');
       available = false;
     };
@@ -109,7 +108,7 @@ export function createPool(options: Options) {
       }) as postgres.Sql['begin'],
       pending,
       use() {
-        const connections = [...pending.items()].map(({ connection }) => connection());
+        const connections = [...pending].map(({ connection }) => connection());
         const sent = connections.filter((connection) => connection !== null);
         return {
           busy: new Set(sent).size + transactionsRunning,

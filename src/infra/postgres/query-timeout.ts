@@ -4,7 +4,6 @@
  * The server's own limit (statement_timeout) has no effect when the server hangs or the network drops packets, and
  * postgres.js waits for an answer, or for a free connection, without limit.
  */
-import type { Ring } from '../../core/ring.ts';
 import type { TraceContext } from '../../core/trace-context.ts';
 import { currentTrace } from '../../core/tracing.ts';
 import { endStatementSpan, startStatementSpan } from './statement-span.ts';
@@ -43,7 +42,7 @@ export type StatementTimeout = {
   /** Whether the connection prepares the statement. Default: each. */
   isPrepared?: ((query: Query) => boolean) | undefined;
   /** The statements that have started and not ended; absent in a transaction, which has its own queue. */
-  pending?: Ring<PendingQuery>;
+  pending?: Set<PendingQuery>;
   onAnswer: () => void;
   onFailure: (error: unknown) => void;
   /** The statement was sent, and its connection has been silent for the whole time. */
@@ -139,10 +138,10 @@ function watch(query: Query, statementTimeout: StatementTimeout, trace: TraceCon
   const timer = limited ? setTimeout(expire, timeoutMs) : undefined;
   const end = (answered: boolean) => {
     clearTimeout(timer);
-    if (link !== undefined) pending?.remove(link);
+    pending?.delete(entry);
     if (answered && query.state !== null) answeredAt.set(query.state, performance.now());
   };
-  const link = pending?.add(entry);
+  pending?.add(entry);
   // `then` of Promise itself, because that of the query would start it.
   Promise.prototype.then.call(
     query,

@@ -2,13 +2,6 @@ import type { Planted } from '../mistake.ts';
 
 export const core: readonly Planted[] = [
   {
-    mistake: 'what has left a ring refers to what comes after it',
-    file: 'src/core/ring.ts',
-    text: '    link.next = undefined;\n',
-    replacement: '',
-    test: 'test/core/ring.test.ts',
-  },
-  {
     mistake: 'one failure more opens a circuit',
     file: 'src/core/circuit-breaker.ts',
     text: 'failures < failuresMax &&',
