@@ -2,7 +2,7 @@
 // and the workspace as JSON. `GET /<index>` answers the shape of that index; the port is printed.
 
 import { parseJson } from '../../src/core/json.ts';
-import { createRender, type Document } from '../../src/documents/document.ts';
+import { type Document, renderDocument } from '../../src/documents/document.ts';
 import { connectPostgres } from '../../src/infra/postgres/client.ts';
 import { silentLog } from '../../test/support/database.ts';
 import type { Workspace } from '../search/corpus.ts';
@@ -30,7 +30,7 @@ const server = Bun.serve({
       statement.values as never[],
       { prepare: true },
     );
-    const items = rows.map(createRender('atrium'));
+    const items = rows.map((document) => renderDocument('atrium', document));
     return Response.json({ items, total: rows[0]?.total ?? 0, page: 1, size: 50, pages: 1 });
   },
 });

@@ -1,7 +1,7 @@
 // The floor: what it costs to read a page of documents whose ids are known, and to answer it, and nothing else.
 
 import { parseJson } from '../../src/core/json.ts';
-import { createRender, type Document } from '../../src/documents/document.ts';
+import { type Document, renderDocument } from '../../src/documents/document.ts';
 import { documentColumns } from '../../src/documents/rows.ts';
 import { connectPostgres } from '../../src/infra/postgres/client.ts';
 import { silentLog } from '../../test/support/database.ts';
@@ -32,7 +32,7 @@ export function startFloor(databaseUrl: string, workspace: Workspace) {
       const wanted = Array.from({ length: PAGE }, () => pick(random, ids));
       const documents = await sql<Document[]>`
         SELECT ${documentColumns(sql)} FROM documents WHERE id = ANY (${wanted}::uuid[])`;
-      const items = documents.map(createRender('atrium'));
+      const items = documents.map((document) => renderDocument('atrium', document));
       return Response.json({ items, total: items.length, page: 1, size: PAGE, pages: 1 });
     },
   });

@@ -79,18 +79,13 @@ export async function until(
   return true;
 }
 
-export type Pause = {
-  /** Resolves after the time, when woken, or when the signal aborts. A wake before the pause ends it at once. */
-  take(ms: number, signal?: AbortSignal): Promise<void>;
-  wake(): void;
-};
-
 /** A pause that new work ends early, for one caller at a time. */
-export function createPause(): Pause {
+export function createPause() {
   let woken = false;
   let end = (): void => undefined;
   return {
-    take(ms, signal) {
+    /** Resolves after the time, when woken, or when the signal aborts. A wake before the pause ends it at once. */
+    take(ms: number, signal?: AbortSignal): Promise<void> {
       if (woken || signal?.aborted === true) {
         woken = false;
         return Promise.resolve();
@@ -107,7 +102,7 @@ export function createPause(): Pause {
         signal?.addEventListener('abort', end, { once: true });
       });
     },
-    wake() {
+    wake(): void {
       woken = true;
       end();
     },

@@ -65,8 +65,8 @@ export type ShownDocument = Omit<
   'workspaceId' | 'uploadId' | 'curators' | 'deletedAt' | 'archivedAt'
 >;
 
-/** The interface's DocumentMetadataRead of documents whose objects are in the bucket. */
-export const createRender = (bucket: string) => (document: ShownDocument) => ({
+/** The interface's DocumentMetadataRead of a document whose object is in the bucket. */
+export const renderDocument = (bucket: string, document: ShownDocument) => ({
   id: document.id,
   owner_id: document.ownerId,
   name: document.name,

@@ -16,7 +16,6 @@ import type { Invalidation } from '../infra/postgres/invalidation.ts';
 import type { JobQueue } from '../infra/postgres/job-queue.ts';
 import { KEYS_PER_CALL_MAX, type ObjectStore, type Removal } from '../infra/s3/client.ts';
 import { type ContentSettings, createContent } from './content/index.ts';
-import { createRender } from './document.ts';
 import { createFeed } from './feed/index.ts';
 import { createHistory } from './history/index.ts';
 import { createBucketCustody } from './jobs/custody.ts';
@@ -170,7 +169,6 @@ export function createDocuments(deps: DocumentsDeps): AreaWithRoutes & {
   const find = createSearch(search.search);
   const visibleAmong = async (viewer: Viewer, ids: readonly string[]): Promise<Set<string>> =>
     new Set((await store.visibleAmong(viewer, ids)).map(({ id }) => id));
-  const render = createRender(bucket);
   const bin = createBin({ store, changed, objectsQueued });
   const routes: Routes = (http) =>
     new Elysia({ name: 'documents' })
@@ -187,18 +185,18 @@ export function createDocuments(deps: DocumentsDeps): AreaWithRoutes & {
             uploadBytesMax: settings.uploadBytesMax,
           }),
           download: createDownload({ documents, presigner: objects, clock }),
-          render,
+          bucket,
         }),
       )
       .use(
         metadataRoutes(http, {
           edit: createEdit({ store, changed, findUser: deps.findUser }),
           store,
-          render,
+          bucket,
         }),
       )
-      .use(searchRoutes(http, { search: find, store, bucket: objects.bucket, render }))
-      .use(binRoutes(http, { bin, store, render }))
+      .use(searchRoutes(http, { search: find, store, bucket }))
+      .use(binRoutes(http, { bin, store, bucket }))
       .use(content.routes(http))
       .use(retrieval.routes(http))
       .use(feed.routes(http))

@@ -2,7 +2,7 @@
 
 import { answer, answers } from '../../http/input.ts';
 import { renderCursor } from '../../http/paging.ts';
-import type { createRender, Document } from '../document.ts';
+import type { Document } from '../document.ts';
 import { DOCUMENT_EXAMPLE } from '../examples.ts';
 import type { ListedDocuments } from '../rows.ts';
 import { DocumentMetadataRead } from '../schema.ts';
@@ -15,8 +15,6 @@ export const documentAnswer = (description: string) =>
   answer({ description, schema: DocumentMetadataRead, example: DOCUMENT_EXAMPLE });
 
 export const removed = answers({ 204: { description: 'Done; no content.' } });
-
-export type Render = ReturnType<typeof createRender>;
 
 /** A page of the bin or the archive, in the order of `timeOf`; `renderRow` shows it with each row. */
 export function renderList<Row>(

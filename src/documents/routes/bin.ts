@@ -4,16 +4,17 @@ import { isUuid } from '../../core/ids.ts';
 import type { Http } from '../../http/http.ts';
 import { answer, parameters, refusals } from '../../http/input.ts';
 import { toPageRequest } from '../../http/paging.ts';
+import { renderDocument } from '../document.ts';
 import { TRASH_EXAMPLE } from '../examples.ts';
 import type { Bin } from '../operations/bin.ts';
 import { toViewer } from '../policy.ts';
 import * as schema from '../schema.ts';
 import type { DocumentStore } from '../store.ts';
-import { documentAnswer, READ, type Render, removed, renderList, WRITE } from './answers.ts';
+import { documentAnswer, READ, removed, renderList, WRITE } from './answers.ts';
 
-export type BinRoutesDeps = { bin: Bin; store: Pick<DocumentStore, 'listBin'>; render: Render };
+export type BinRoutesDeps = { bin: Bin; store: Pick<DocumentStore, 'listBin'>; bucket: string };
 
-export const binRoutes = ({ plugin }: Http, { bin, store, render }: BinRoutesDeps) =>
+export const binRoutes = ({ plugin }: Http, { bin, store, bucket }: BinRoutesDeps) =>
   new Elysia({ name: 'documents.bin', prefix: '/v1/:workspace_id', tags: ['documents'] })
     .use(plugin)
     .delete(
@@ -36,7 +37,7 @@ export const binRoutes = ({ plugin }: Http, { bin, store, render }: BinRoutesDep
         return renderList(
           await store.listBin(viewer, page),
           ({ deletedAt, createdAt }) => deletedAt ?? createdAt,
-          (document, deleted_at) => ({ ...render(document), deleted_at }),
+          (document, deleted_at) => ({ ...renderDocument(bucket, document), deleted_at }),
         );
       },
       {
@@ -66,7 +67,7 @@ export const binRoutes = ({ plugin }: Http, { bin, store, render }: BinRoutesDep
     .post(
       '/restore/:file_id',
       async ({ principal, author, params }) =>
-        render(await bin.restore(toViewer(principal), params.file_id, author)),
+        renderDocument(bucket, await bin.restore(toViewer(principal), params.file_id, author)),
       {
         ...WRITE,
         keepsAddress: true,

@@ -3,21 +3,22 @@ import { isUuid } from '../../core/ids.ts';
 import type { Http } from '../../http/http.ts';
 import { answer, json, parameters, refusals } from '../../http/input.ts';
 import { toPageRequest } from '../../http/paging.ts';
+import { renderDocument } from '../document.ts';
 import { ARCHIVE_EXAMPLE, METADATA_EXAMPLE } from '../examples.ts';
 import type { Edit } from '../operations/edit.ts';
 import { documentNotFound, toViewer } from '../policy.ts';
 import * as schema from '../schema.ts';
 import type { DocumentStore } from '../store.ts';
-import { documentAnswer, READ, type Render, renderList, WRITE } from './answers.ts';
+import { documentAnswer, READ, renderList, WRITE } from './answers.ts';
 
 export type MetadataRoutesDeps = {
   edit: Edit;
   store: Pick<DocumentStore, 'find' | 'listArchive'>;
-  render: Render;
+  bucket: string;
 };
 
 /** One document's metadata, and the archive: documents that stay readable, but that searches no longer find. */
-export const metadataRoutes = ({ plugin }: Http, { edit, store, render }: MetadataRoutesDeps) =>
+export const metadataRoutes = ({ plugin }: Http, { edit, store, bucket }: MetadataRoutesDeps) =>
   new Elysia({ name: 'documents.metadata', prefix: '/v1/metadata/:workspace_id', tags: ['documents'] })
     .use(plugin)
     .get(
@@ -25,7 +26,7 @@ export const metadataRoutes = ({ plugin }: Http, { edit, store, render }: Metada
       async ({ principal, params }) => {
         const document = await store.find(toViewer(principal), params.document, 'live');
         if (document === undefined) throw documentNotFound();
-        return render(document);
+        return renderDocument(bucket, document);
       },
       {
         ...READ,
@@ -37,7 +38,7 @@ export const metadataRoutes = ({ plugin }: Http, { edit, store, render }: Metada
     .put(
       '/:document',
       async ({ principal, author, params, body }) =>
-        render(await edit.patch(toViewer(principal), params.document, body, author)),
+        renderDocument(bucket, await edit.patch(toViewer(principal), params.document, body, author)),
       {
         ...WRITE,
         keepsAddress: true,
@@ -57,7 +58,7 @@ export const metadataRoutes = ({ plugin }: Http, { edit, store, render }: Metada
     .post(
       '/archive/:file_name',
       async ({ principal, author, params }) =>
-        render(await edit.setArchived(toViewer(principal), params.file_name, true, author)),
+        renderDocument(bucket, await edit.setArchived(toViewer(principal), params.file_name, true, author)),
       {
         ...WRITE,
         keepsAddress: true,
@@ -76,7 +77,7 @@ export const metadataRoutes = ({ plugin }: Http, { edit, store, render }: Metada
         return renderList(
           await store.listArchive(toViewer(principal), page),
           ({ archivedAt, createdAt }) => archivedAt ?? createdAt,
-          (document, archived_at) => ({ ...render(document), archived_at }),
+          (document, archived_at) => ({ ...renderDocument(bucket, document), archived_at }),
         );
       },
       {
@@ -99,7 +100,7 @@ export const metadataRoutes = ({ plugin }: Http, { edit, store, render }: Metada
     .post(
       '/un-archive/:file',
       async ({ principal, author, params }) =>
-        render(await edit.setArchived(toViewer(principal), params.file, false, author)),
+        renderDocument(bucket, await edit.setArchived(toViewer(principal), params.file, false, author)),
       {
         ...WRITE,
         keepsAddress: true,

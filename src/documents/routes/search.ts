@@ -2,6 +2,7 @@ import { Elysia } from 'elysia';
 import type { Http } from '../../http/http.ts';
 import { answer, parameters } from '../../http/input.ts';
 import { pageAnswer } from '../../http/paging.ts';
+import { renderDocument } from '../document.ts';
 import { DOCUMENT_EXAMPLE, FOLDER_EXAMPLE } from '../examples.ts';
 import { parseFolder } from '../objects.ts';
 import type { createSearch } from '../operations/search.ts';
@@ -9,7 +10,7 @@ import { toViewer } from '../policy.ts';
 import { FolderList, FolderQuery, InWorkspace } from '../schema.ts';
 import { DocumentPage, SearchParameters } from '../search-schema.ts';
 import type { DocumentStore } from '../store.ts';
-import { READ, type Render } from './answers.ts';
+import { READ } from './answers.ts';
 
 /** The search, and the folders of the library. */
 export function searchRoutes(
@@ -18,17 +19,16 @@ export function searchRoutes(
     search: ReturnType<typeof createSearch>;
     store: Pick<DocumentStore, 'listFolders'>;
     bucket: string;
-    render: Render;
   },
 ) {
-  const { search, store, bucket, render } = deps;
+  const { search, store, bucket } = deps;
   return new Elysia({ name: 'documents.search', tags: ['documents'] })
     .use(plugin)
     .get(
       '/v1/filter/:workspace_id',
       async ({ principal, query }) => {
         const { documents, engine, total, page, size, pages } = await search(toViewer(principal), query);
-        const items = documents.map(render);
+        const items = documents.map((document) => renderDocument(bucket, document));
         const headers = { 'atrium-search-engine': engine };
         return Response.json({ items, total, page, size, pages }, { headers });
       },

@@ -4,25 +4,26 @@ import { newRandomId } from '../../core/ids.ts';
 import type { Http } from '../../http/http.ts';
 import { answer, json, parameters, refusals } from '../../http/input.ts';
 import type { Presigner } from '../../infra/s3/presign.ts';
+import { renderDocument } from '../document.ts';
 import { DESCRIPTOR_EXAMPLE, DOWNLOAD_URL_EXAMPLE, METADATA_EXAMPLE } from '../examples.ts';
 import { toTemporaryKey, UNTOLD_TYPE } from '../objects.ts';
 import type { createConfirm } from '../operations/confirm.ts';
 import type { createDownload } from '../operations/download.ts';
 import { toViewer } from '../policy.ts';
 import * as schema from '../schema.ts';
-import { documentAnswer, READ, type Render, WRITE } from './answers.ts';
+import { documentAnswer, READ, WRITE } from './answers.ts';
 
 export type UploadRoutesDeps = {
   presigner: Presigner;
   uploadBytesMax: number;
   confirm: ReturnType<typeof createConfirm>;
   download: ReturnType<typeof createDownload>;
-  render: Render;
+  bucket: string;
 };
 
 export const uploadRoutes = (
   { plugin }: Http,
-  { presigner, uploadBytesMax, confirm, download, render }: UploadRoutesDeps,
+  { presigner, uploadBytesMax, confirm, download, bucket }: UploadRoutesDeps,
 ) =>
   new Elysia({ name: 'documents.uploads', prefix: '/v1/:workspace_id', tags: ['documents'] })
     .use(plugin)
@@ -60,7 +61,7 @@ export const uploadRoutes = (
     )
     .post(
       '/upload/confirm',
-      async ({ principal, body }) => status(201, render(await confirm(principal, body))),
+      async ({ principal, body }) => status(201, renderDocument(bucket, await confirm(principal, body))),
       {
         ...WRITE,
         params: parameters(schema.InWorkspace),
