@@ -24,8 +24,8 @@ export const postgresFolder = ({ dataDir }: Pick<Config, 'dataDir'>): string => 
 const LOSSLESS = { parse: parseJson, serialize: JSON.stringify };
 
 /**
- * A pool for searches alone, so that however many are slow, everything else has its connections. Its plans are made
- * for the values at hand, of which some are common and some rare, and by one worker each: many search at once.
+ * A pool for searches alone, so that however many are slow, everything else has its connections. Postgres plans a statement anew
+ * while that pays: in small workspaces planning takes as long as reading.
  */
 export const connectForSearch = (url: string, log: Logger): Sql =>
   connectPostgres({
@@ -42,7 +42,6 @@ export const connectForSearch = (url: string, log: Logger): Sql =>
       work_mem: '32MB',
       jit: 'off',
       'pg_trgm.similarity_threshold': '0.25',
-      plan_cache_mode: 'force_custom_plan',
       // Of pgvector, where the database has it.
       'hnsw.ef_search': '400',
       'hnsw.iterative_scan': 'relaxed_order',
