@@ -18,12 +18,16 @@ export class JsonMistake extends Error {
   }
 }
 
-/** Whether a text that is well-formed is within the limits: counts brackets and commas outside of strings. */
-export function isWithin(text: string, { nestingMax, valuesMax }: JsonLimits): boolean {
+/** Characters that are looked at between two yields: a fraction of a millisecond. */
+const STEP_LENGTH = 65_536;
+
+/** Whether a text that is well-formed is within the limits: counts brackets and commas outside of strings. Yields so that other work can go on. */
+export function* isWithin(text: string, { nestingMax, valuesMax }: JsonLimits): Generator<void, boolean> {
   // Each level and each value takes a character.
   if (text.length <= nestingMax && text.length <= valuesMax) return true;
   let depth = 0;
   let values = 1;
+  let pauseAt = STEP_LENGTH;
   for (let index = 0; index < text.length; index++) {
     const code = text.charCodeAt(index);
     if (code === 0x22) index = endOfString(text, index);
@@ -32,6 +36,10 @@ export function isWithin(text: string, { nestingMax, valuesMax }: JsonLimits): b
       values++;
       if (++depth > nestingMax) return false;
     } else if (code === 0x5d || code === 0x7d) depth--;
+    if (index < pauseAt) continue;
+    if (values > valuesMax) return false;
+    pauseAt = index + STEP_LENGTH;
+    yield;
   }
   return values <= valuesMax;
 }
@@ -78,9 +86,10 @@ export function* checkJson(
     throw new JsonMistake(kind, message, index);
   };
   /** The rest of a string whose quote has been taken. */
-  const checkString = (): void => {
+  function* checkString(): Generator<void, void> {
     const start = at - 1;
-    for (;;) {
+    for (let parts = 1; ; parts++) {
+      if (parts % 1000 === 0) yield;
       skip(PLAIN);
       const sign = text.charAt(at);
       if (sign === '"') break;
@@ -91,34 +100,34 @@ export function* checkJson(
       fail('Invalid \\escape');
     }
     at++;
-  };
-  const checkName = (): void => {
+  }
+  function* checkName(): Generator<void, void> {
     if (!takes('"')) fail('Expecting property name enclosed in double quotes');
-    checkString();
+    yield* checkString();
     if (!takes(':')) fail("Expecting ':' delimiter");
-  };
+  }
   /** Whether a container has been opened that is not empty: then its first value follows. */
-  const checkValue = (): boolean => {
+  function* checkValue(): Generator<void, boolean> {
     const closer = takes('{') ? '}' : takes('[') ? ']' : undefined;
     if (closer !== undefined) {
       if (closers.length === nestingMax) fail(`Nesting deeper than ${nestingMax} levels`, at - 1, 'nesting');
       if (takes(closer)) return false;
       closers.push(closer);
-      if (closer === '}') checkName();
+      if (closer === '}') yield* checkName();
       return true;
     }
-    if (takes('"')) checkString();
+    if (takes('"')) yield* checkString();
     else {
       const number = (skip(SCALAR) ?? fail('Expecting value'))[1];
       if (number !== undefined && !isStorable(Number(number), number))
         fail('Number out of range', at - number.length, 'number');
     }
     return false;
-  };
+  }
   for (let values = 1; ; values++) {
     if (values > valuesMax) fail(`More than ${valuesMax} values`, at, 'values');
     if (values % 1000 === 0) yield;
-    if (checkValue()) continue;
+    if (yield* checkValue()) continue;
     while (closers.length > 0 && takes(closers.at(-1) ?? '')) closers.pop();
     if (closers.length === 0) break;
     if (!takes(',')) fail("Expecting ',' delimiter");
@@ -126,7 +135,7 @@ export function* checkJson(
     const closer = closers.at(-1) ?? '';
     const kind = closer === '}' ? 'object' : 'array';
     if (takes(closer)) fail(`Illegal trailing comma before end of ${kind}`, comma);
-    if (closer === '}') checkName();
+    if (closer === '}') yield* checkName();
   }
   skip(BLANKS);
   if (at < text.length) fail('Extra data');

@@ -2,7 +2,7 @@
 // TC39 "JSON.parse source text access"), and JSON.stringify writes it back verbatim.
 
 import { checkJson, isWithin, type JsonLimits } from './json-mistake.ts';
-import { createPauses, inSlices } from './time-slices.ts';
+import { createPauses, inSlices, nextTimeSlice } from './time-slices.ts';
 
 declare global {
   interface JSON {
@@ -45,9 +45,12 @@ export async function parseJsonWithin(
 ): Promise<unknown> {
   const isTaken = options.anyNumber === true ? () => true : isStorableNumber;
   const check = () => inSlices(checkJson(text, options, isTaken));
-  if (!isWithin(text, options)) await check();
+  if (!(await inSlices(isWithin(text, options)))) await check();
   try {
-    if (!(await losesDigits(text))) return JSON.parse(text);
+    const losesDigits = (await inSlices(mayLoseDigits(text))) && (await hasInexactNumber(text));
+    // The engine parses a large text at once: nothing else is done in the same turn of the event loop.
+    if (text.length > PIECE_LENGTH) await nextTimeSlice();
+    if (!losesDigits) return JSON.parse(text);
     return options.anyNumber === true ? parseJsonAsWritten(text) : parseJson(text);
   } catch (error) {
     // The engine does not say where the first mistake is.
@@ -56,9 +59,21 @@ export async function parseJsonWithin(
   }
 }
 
+/** Characters in which such a number is looked for at once, and by how many these pieces overlap. */
+const PIECE_LENGTH = 524_288;
+const OVERLAP = 64;
+
+/** `MAY_LOSE_DIGITS` on a large text, a piece at a time. */
+function* mayLoseDigits(text: string): Generator<void, boolean> {
+  for (let start = 0; start < text.length; start += PIECE_LENGTH) {
+    if (MAY_LOSE_DIGITS.test(text.slice(start, start + PIECE_LENGTH + OVERLAP))) return true;
+    yield;
+  }
+  return false;
+}
+
 /** Lists of a million floats are common, and none of them loses digits. Others are served meanwhile. */
-async function losesDigits(text: string): Promise<boolean> {
-  if (!MAY_LOSE_DIGITS.test(text)) return false;
+async function hasInexactNumber(text: string): Promise<boolean> {
   const pause = createPauses();
   let looked = 0;
   for (const [found] of text.matchAll(EVERY_SUCH_NUMBER)) {
@@ -89,7 +104,7 @@ function isStorableNumber(value: number, source: string): boolean {
 /** Whether a double keeps all digits of the number of this text. */
 function isExact(value: number, source: string): boolean {
   if (String(value) === source) return true;
-  if (!Number.isFinite(value)) return false;
+  if (!Number.isFinite(value) || source.length > NUMBER_LENGTH_MAX) return false;
   const digits = countSignificantDigits(source);
   return digits === 0 || (digits <= 15 && Math.abs(value) >= NORMAL_DOUBLE_MIN);
 }
