@@ -47,7 +47,12 @@ export async function startTelemetry(
   const start: Tracer['start'] = (name, { links, ...options }, parent) =>
     sdkTracer.startSpan(
       name,
-      { ...options, links: (links ?? []).map((link) => ({ context: toSpanContext(link) })) },
+      {
+        ...options,
+        links: (links ?? [])
+          .filter(({ isSampled }) => isSampled)
+          .map((link) => ({ context: toSpanContext(link) })),
+      },
       parent === undefined ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, toSpanContext(parent)),
     );
   installTracer({ start, contentWorkspaces: new Set(settings.contentWorkspaces), figures: queue.figures });
