@@ -5,7 +5,9 @@ import { eventually } from '../support/child.ts';
 import { connectTo, testDatabase } from '../support/database.ts';
 import { BOOTSTRAP_KEY, startService, WORKSPACE } from '../support/service.ts';
 
-const KEYS_AT_ONCE = 4;
+/** More than the connections of the main pool. */
+const KEYS_AT_ONCE = 24;
+const CONNECTIONS_OF_MAIN = 10;
 
 test('a key is checked while changes of keys wait', async () => {
   await using database = await testDatabase();
@@ -29,7 +31,7 @@ test('a key is checked while changes of keys wait', async () => {
   await eventually('the changes to wait', async () => {
     const waiting = await client`
       select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-    return waiting.length >= 2;
+    return waiting.length >= CONNECTIONS_OF_MAIN;
   });
   const answer = await fetch(`${service.url}/v1/filter/${WORKSPACE}`, { headers: { APIKeyHeader: unknown } });
   expect(answer.status).toBe(200);
