@@ -9,14 +9,6 @@ import { recordProcess } from './leftovers.ts';
 import { ALIVE_INTERVAL_MS, type ToOwner } from './owner.ts';
 import { claimPort } from './port.ts';
 
-export type Children = {
-  /** Resolves when all serve; rejects with what keeps one of them from it. */
-  start(): Promise<void>;
-  reload(): void;
-  /** Asks the processes to end, and kills those that have not ended within the time. */
-  end(timeoutMs: number): Promise<void>;
-};
-
 type Child = Member & {
   process: Subprocess;
   /** Signs of life that have failed to come since the last one, and whether there was any. */
@@ -42,7 +34,7 @@ export function createChildren(options: {
   config: Config;
   environment: Record<string, string | undefined>;
   log: Logger;
-}): Children {
+}) {
   const { config, environment, log } = options;
   const { host: hostname, port } = config.server;
   const children = new Set<Child>();
@@ -136,14 +128,16 @@ export function createChildren(options: {
   const watch = setInterval(endSilent, ALIVE_INTERVAL_MS);
 
   return {
-    async start() {
+    /** Resolves when all serve; rejects with what keeps one of them from it. */
+    async start(): Promise<void> {
       // A fault that keeps the first ones from serving (a port that is taken, say) has to be mended by the operator.
       await Promise.all(Array.from({ length: config.processes }, startOne));
     },
-    reload() {
+    reload(): void {
       for (const child of children) child.process.kill('SIGHUP');
     },
-    async end(timeoutMs) {
+    /** Asks the processes to end, and kills those that have not ended within the time. */
+    async end(timeoutMs: number): Promise<void> {
       stopping = true;
       for (const child of children) child.process.kill('SIGTERM');
       const ended = Promise.all([...children].map((child) => child.process.exited));

@@ -20,21 +20,14 @@ export type ToOwner =
 /** `listen`: it may listen now. */
 export type ToProcess = 'listen' | { asked: number; topic: Topic } | { gathered: number; parts: Part[] };
 
-export type Owner = {
-  /** Resolves when the port is this process's to listen on. */
-  mayListen(): Promise<void>;
-  ready(): void;
-  /** Reports why it ends. */
-  failed(sentence: string): Promise<void>;
-  siblings: Siblings;
-};
+export type Owner = ReturnType<typeof linkToOwner>;
 
 export const ALIVE_INTERVAL_MS = 1000;
 /** Beyond the time that the processes have for their answers. */
 const OWNER_GRACE_MS = 500;
 
 /** Begins to give signs of life. */
-export function linkToOwner(): Owner {
+export function linkToOwner() {
   const { promise: allowed, resolve } = Promise.withResolvers<void>();
   const tell = (message: ToOwner): Promise<void> =>
     new Promise((done) => {
@@ -53,27 +46,30 @@ export function linkToOwner(): Owner {
   });
   void tell('alive');
   setInterval(() => void tell('alive'), ALIVE_INTERVAL_MS);
+  const siblings: Siblings = {
+    gather(topic) {
+      const ask = ++questions;
+      const { promise: gathered, resolve: end, reject } = Promise.withResolvers<Part[]>();
+      gathering.set(ask, end);
+      const late = (): void => reject(new Error('The owner of the processes does not answer'));
+      const timer = setTimeout(late, ANSWER_WITHIN_MS + OWNER_GRACE_MS);
+      void tell({ ask, topic });
+      return gathered.finally(() => {
+        clearTimeout(timer);
+        gathering.delete(ask);
+      });
+    },
+    onAsked: (topic, read) => void answers.set(topic, read),
+  };
   return {
-    async mayListen() {
+    /** Resolves when the port is this process's to listen on. */
+    async mayListen(): Promise<void> {
       void tell('prepared');
       await allowed;
     },
-    ready: () => void tell('ready'),
-    failed: (failed) => tell({ failed }),
-    siblings: {
-      gather(topic) {
-        const ask = ++questions;
-        const { promise: gathered, resolve: end, reject } = Promise.withResolvers<Part[]>();
-        gathering.set(ask, end);
-        const late = (): void => reject(new Error('The owner of the processes does not answer'));
-        const timer = setTimeout(late, ANSWER_WITHIN_MS + OWNER_GRACE_MS);
-        void tell({ ask, topic });
-        return gathered.finally(() => {
-          clearTimeout(timer);
-          gathering.delete(ask);
-        });
-      },
-      onAsked: (topic, read) => void answers.set(topic, read),
-    },
+    ready: (): void => void tell('ready'),
+    /** Reports why it ends. */
+    failed: (failed: string): Promise<void> => tell({ failed }),
+    siblings,
   };
 }

@@ -2,12 +2,7 @@
 
 import { closeSync, openSync } from 'node:fs';
 
-export type Signals = {
-  /** Resolves with the reason of the end: SIGTERM, SIGINT, a terminal that closed, or the owner's end. */
-  ending: Promise<string>;
-  /** Does the work at each SIGHUP; before that, SIGHUP is without effect. */
-  onReload(work: () => void): void;
-};
+export type Signals = ReturnType<typeof createSignals>;
 
 export const OWNER_ENDED = 'the owner has ended';
 
@@ -19,7 +14,7 @@ const ECHO_MS = 300;
  * also when their owner has died: the embedded servers have died with it, and the next start needs the port. It gets two
  * signals for one end where the whole group gets one (from a terminal, or systemd), so that only its owner cuts it short.
  */
-export function createSignals(oneOfSeveral: boolean): Signals {
+export function createSignals(oneOfSeveral: boolean) {
   let reload = (): void => undefined;
   const startedOnTerminal = hasTerminal();
   const ending = new Promise<string>((resolve) => {
@@ -35,8 +30,10 @@ export function createSignals(oneOfSeveral: boolean): Signals {
     process.on('SIGHUP', () => (startedOnTerminal && !hasTerminal() ? resolve('SIGHUP') : reload()));
   });
   return {
+    /** Resolves with the reason of the end: SIGTERM, SIGINT, a terminal that closed, or the owner's end. */
     ending,
-    onReload(work) {
+    /** Does the work at each SIGHUP; before that, SIGHUP is without effect. */
+    onReload(work: () => void): void {
       reload = work;
     },
   };
