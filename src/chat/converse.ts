@@ -67,7 +67,7 @@ export function createConverse({
       const result = await run();
       if (result !== 'no session' && result !== undefined) return result;
       // Each question says who answers it: the first one's agent is not the conversation's.
-      const session = { ...turn, personaId: 0, agiId: '', person: ownerOf(turn) };
+      const session = { ...turn, personaId: 0, agiId: '', person: personOf(turn), readsAs: turn.key?.email };
       await sessions.open(session, { reach: BOTS, rebinds: false });
     }
     throw new Error('a session is deleted whenever it is made');
@@ -126,9 +126,6 @@ const keyOf = ({ requestKey, channelMessageId }: BotTurn): string => requestKey 
 /** Events name the person, else the owner of the key. */
 const personOf = ({ user, key }: Pick<BotTurn, 'user' | 'key'>): string =>
   user === '' ? (key?.email ?? '') : user;
-
-/** Whose documents an administrator's question in the session reads: a person that was authenticated. */
-const ownerOf = ({ user, key }: Pick<BotTurn, 'user' | 'key'>): string => key?.email ?? user;
 
 /** A key authenticates its owner, not the person that an event names. */
 const callerOf = (turn: Pick<BotTurn, 'user' | 'key'>): TurnCaller =>

@@ -18,7 +18,11 @@ export type Session = SessionKeys & {
 
 /** A session that the caller may reach: for others there is none. */
 export type SessionReference = { workspaceId: string; sessionId: number; reach: Reach };
-export type NewSession = SessionKeys & Pick<Session, 'personaId' | 'agiId' | 'person'>;
+export type NewSession = SessionKeys &
+  Pick<Session, 'personaId' | 'agiId' | 'person'> & {
+    /** Whose documents the questions of an administrator read, where that is not the person. */
+    readsAs?: string | undefined;
+  };
 export type SessionStore = ReturnType<typeof createSessionStore>;
 
 /** It can be made or deleted between two statements. */
@@ -33,10 +37,10 @@ export function createSessionStore(sql: Transaction) {
       WITH made AS (
         INSERT INTO chat_sessions
           (workspace_id, key, user_id, channel, channel_plugin, channel_id, channel_session_id, persona_id, agi_id,
-           person)
+           person, reads_as)
         VALUES (${session.workspaceId}, ${sessionKeyOf(session)}, ${userId}, ${session.channel},
           ${session.channelPlugin}, ${session.channelId}, ${session.channelSessionId}, ${session.personaId},
-          ${session.agiId}, ${session.person})
+          ${session.agiId}, ${session.person}, ${session.readsAs ?? null})
         ON CONFLICT (key, user_id) DO NOTHING RETURNING *)
       SELECT ${columns}, usage_tell(workspace_id, 'chat.create', person, json_build_object(
         'value', '1', 'persona_id', persona_id, 'chat_session_id', id))

@@ -33,6 +33,9 @@ CREATE TABLE chat_sessions (
   agi_id             text NOT NULL,
   title              text,
   person             text NOT NULL,
+  -- Whose documents the questions of an administrator read here, where that is not the person: an event that a key has brought
+  -- only claims its person.
+  reads_as           text,
   -- The end of the branch that the conversation goes on with.
   head_id            bigint,
   -- Without answers that are being made, which are `pending`.
@@ -255,7 +258,7 @@ BEGIN
         WHERE a.kind <> 'bot' AND a.settings ->> 'knowledge' = 'documents';
       IF FOUND THEN outcome := 'no documents'; RETURN; END IF;
     ELSIF here.user_id <> in_user THEN
-      caller := (in_caller::jsonb || jsonb_build_object('readsAs', here.person))::json;
+      caller := (in_caller::jsonb || jsonb_build_object('readsAs', coalesce(here.reads_as, here.person)))::json;
     END IF;
     IF here.pending >= in_pending_max AND answer.state IS DISTINCT FROM 'pending' THEN outcome := 'full'; RETURN; END IF;
     outcome := 'accepted';
