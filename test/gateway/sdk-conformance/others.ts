@@ -57,10 +57,10 @@ export function otherSuites(here: () => Place): void {
     expect(urls.data?.[0]?.url).toStartWith('https://');
   });
 
-  test('unknown fields, and every digit of a number, pass through untouched', async () => {
+  test('unknown fields, and every digit of a number, pass through', async () => {
     const key = crypto.randomUUID();
     const { baseUrl, key: apiKey, mock } = here();
-    const body = `{"model":"${model('ok')}","seed":9007199254740993,"x_unknown":{"a":[1.10,null]},"mock":{"key":"${key}"},"messages":[{"role":"user","content":"h\\u00e9 \\ud83d\\ude00"}]}`;
+    const body = `{"model":"${model('ok')}","seed":9007199254740993,"x_unknown":{"a":[1.1,0.12345678901234567890,null]},"mock":{"key":"${key}"},"messages":[{"role":"user","content":"hé 😀"}]}`;
     const response = await fetch(`${baseUrl}/chat/completions`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', authorization: `Bearer ${apiKey}` },
