@@ -3,6 +3,7 @@
 import { expect, test } from 'bun:test';
 import type { Transaction } from '../../src/infra/postgres/client.ts';
 import { createStorageBarrier } from '../../src/usage/store/lock-stripes.ts';
+import { eventually } from '../support/child.ts';
 
 /** A database whose every answer the test gives. */
 function createFakeSql() {
@@ -15,11 +16,17 @@ function createFakeSql() {
   return { asked, sql: sql as unknown as Transaction };
 }
 
+/** A wait begins in a later turn of the event loop than its call. */
+const untilAsked = (asked: readonly unknown[], count: number): Promise<unknown> =>
+  eventually(`${count} statements`, () => asked.length === count);
+
 test('a wait that has begun is not shared: it may have ended on the server before the call', async () => {
   const { asked, sql } = createFakeSql();
   const barrier = createStorageBarrier(sql);
-  const [first, second] = [barrier('a'), barrier('a')];
-  expect(asked.length).toBe(2);
+  const first = barrier('a');
+  await untilAsked(asked, 1);
+  const second = barrier('a');
+  await untilAsked(asked, 2);
   for (const answer of asked) answer.resolve();
   await Promise.all([first, second]);
 });
@@ -28,11 +35,13 @@ test('those that have not begun are shared', async () => {
   const { asked, sql } = createFakeSql();
   const barrier = createStorageBarrier(sql);
   const begun = ['a', 'b', 'c'].map(barrier);
+  await untilAsked(asked, 3);
   const waiting = Array.from({ length: 50 }, () => barrier('d'));
+  await Bun.sleep(0);
   expect(asked.length).toBe(3);
   for (const answer of asked.splice(0)) answer.resolve();
   await Promise.all(begun);
-  expect(asked.length).toBe(1);
+  await untilAsked(asked, 1);
   asked[0]?.resolve();
   await Promise.all(waiting);
 });
@@ -52,6 +61,7 @@ test('a workspace that was refused because too many wait is served afterwards', 
   }
   await all;
   const again = barrier('late');
+  await untilAsked(asked, 1);
   asked[0]?.resolve();
   await again;
 });

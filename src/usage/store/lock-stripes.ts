@@ -36,13 +36,10 @@ export function createStorageBarrier(sql: Transaction): (workspaceId: string) =>
   return (workspaceId) => {
     const shared = queued.get(workspaceId);
     if (shared !== undefined) return shared;
-    let begun = false;
     const wait = limit.run(async () => {
-      begun = true;
       queued.delete(workspaceId);
       await sql`SELECT pg_advisory_xact_lock_shared(${STORAGE_LOCK}, hashtext(${workspaceId}) & ${STRIPES_COUNT - 1})`;
     });
-    if (begun) return wait;
     queued.set(workspaceId, wait);
     // A refused wait never begins.
     wait.catch(() => queued.delete(workspaceId));
