@@ -180,18 +180,27 @@ test('files of the front end are, too, but for its messages', () => {
   expect(long).toEqual([]);
 });
 
-test('the server stays within its alarm lengths', () => {
-  const linesOf = (folder: string): number =>
-    ofServer.filter(({ path }) => path.startsWith(folder)).reduce((sum, { text }) => sum + lengthOf(text), 0);
-  expect(linesOf('src/documents/')).toBeLessThanOrEqual(17_800);
-  expect(linesOf('src/config.ts')).toBeLessThanOrEqual(290);
-  expect(linesOf('src/chat/')).toBeLessThanOrEqual(4700);
-  expect(linesOf('src/usage/')).toBeLessThanOrEqual(4700);
-  expect(linesOf('src/gateway/')).toBeLessThanOrEqual(10_400);
-  expect(linesOf('src/')).toBeLessThanOrEqual(70_000);
-  expect(linesOf('src/console/')).toBeLessThanOrEqual(520);
-  expect(linesOf('src/compute/')).toBeLessThanOrEqual(420);
-  expect(linesOf('src/bots/')).toBeLessThanOrEqual(2300);
+/** Lines that each part of the server has reached. They only fall; a new capability raises its own area's in the commit that brings it. */
+const LENGTHS = {
+  'src/': 62_010,
+  'src/access/': 4125,
+  'src/bots/': 2151,
+  'src/chat/': 4195,
+  'src/compute/': 370,
+  'src/config.ts': 245,
+  'src/console/': 398,
+  'src/core/': 3055,
+  'src/documents/': 15_525,
+  'src/embedded/': 3405,
+  'src/gateway/': 9300,
+  'src/http/': 4070,
+  'src/infra/': 4320,
+  'src/usage/': 4425,
+};
+
+test.each(Object.entries(LENGTHS))('%s has at most %d lines', (folder, linesMax) => {
+  const own = ofServer.filter(({ path }) => path.startsWith(folder));
+  expect(own.reduce((sum, { text }) => sum + lengthOf(text), 0)).toBeLessThanOrEqual(linesMax);
 });
 
 type Ban = { call: RegExp; instead: string; except: RegExp };
