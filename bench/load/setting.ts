@@ -156,6 +156,8 @@ async function store(ask: Ask, name: string, { text, tag }: { text: string; tag:
 
 type Asked = { query: string; name: string };
 
+const STEADY_ROUNDS = 10;
+
 /** The questions whose document is among the passages, as soon as all documents are read and their vectors found. */
 async function answered(ask: Ask, questions: readonly Asked[]): Promise<Asked[]> {
   const retrieve = async (query: string) => {
@@ -165,6 +167,9 @@ async function answered(ask: Ask, questions: readonly Asked[]): Promise<Asked[]>
   };
   const finds = async ({ query, name }: Asked): Promise<boolean> =>
     (await retrieve(query)).passages.some((passage) => passage.name === name);
+  // A document that is read or embedded later changes the ranks: what is found has to stay the same for a while.
+  let before = '';
+  let rounds = 0;
   return eventually(
     'the library to answer questions',
     async () => {
@@ -173,7 +178,9 @@ async function answered(ask: Ask, questions: readonly Asked[]): Promise<Asked[]>
       if ((await retrieve(first.query)).engine.includes('not available')) return undefined;
       const found = await Promise.all(questions.map(finds));
       const own = questions.filter((_, index) => found[index]);
-      return own.length > questions.length / 2 ? own : undefined;
+      rounds = before === found.join() ? rounds + 1 : 0;
+      before = found.join();
+      return own.length > questions.length / 2 && rounds >= STEADY_ROUNDS ? own : undefined;
     },
     ANSWERED_WITHIN_MS,
   );
