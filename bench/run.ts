@@ -1,53 +1,35 @@
 // `bun run bench <area>`: prints what it measured, as ratios against a floor of the same run.
 
-import { run as backup } from './backup/index.ts';
-import { run as move } from './backup/move.ts';
-import { run as bots } from './bots/index.ts';
 import { run as chat } from './chat/index.ts';
-import { run as compute } from './compute/index.ts';
 import { run as documents } from './documents/index.ts';
 import { run as everyday } from './everyday/index.ts';
 import { run as files } from './files/index.ts';
 import { run as gateway } from './gateway/index.ts';
-import { run as guard } from './guard/index.ts';
 import { run as hostile } from './hostile/index.ts';
 import { run as knowledge } from './knowledge/index.ts';
 import { run as load } from './load/index.ts';
 import { run as overload } from './overload/index.ts';
-import { run as portal } from './portal/index.ts';
-import { run as processes } from './processes/index.ts';
 import { run as reading } from './reading/index.ts';
 import { run as retrieval } from './retrieval/index.ts';
 import { run as search } from './search/index.ts';
 import { run as start } from './start/index.ts';
-import { run as tracing } from './tracing/index.ts';
 import { run as usage } from './usage/index.ts';
-import { run as vectors } from './vectors/index.ts';
 
 const AREAS: Record<string, () => Promise<void>> = {
-  backup,
-  bots,
   chat,
-  compute,
   documents,
   everyday,
   files,
   gateway,
-  guard,
   hostile,
   knowledge,
-  move,
   load,
   overload,
-  portal,
-  processes,
   reading,
   retrieval,
   search,
   start,
-  tracing,
   usage,
-  vectors,
 };
 
 const run = AREAS[process.argv[2] ?? ''];

@@ -4,7 +4,6 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { printTable, whole } from '../lib/report.ts';
-import { measureMirrored } from './mirrored.ts';
 import { fill, IN_FLIGHT, type Library, OPERATIONS, type Operation } from './operations.ts';
 import { measure, medianOf, type Price, sumOf } from './price.ts';
 import { measureSearches } from './searches.ts';
@@ -16,21 +15,16 @@ const OPTIONS = {
   seconds: { type: 'string', default: '1' },
   only: { type: 'string', default: '' },
   searches: { type: 'string', default: '' },
-  mirrored: { type: 'boolean', default: false },
 } as const;
 
 const USAGE = `bun run bench everyday [--against FOLDER] [--rounds 3] [--seconds 1] [--only <part of an operation's name>]
-  [--searches 300,10000]  searches alone, of so many documents each, beside statements written by hand
-  [--mirrored]            these with a Meilisearch (MEILI_BINARY) beside the same without`;
+  [--searches 300,10000]  searches alone, of so many documents each, beside statements written by hand`;
 
 type Prepared = { side: Side; library: Library };
 
 export async function run(): Promise<void> {
-  const { against, rounds, seconds, only, documents, mirrored } = readArguments();
-  if (documents.length > 0) {
-    const measure = mirrored ? measureMirrored : measureSearches;
-    return measure({ documents, rounds, seconds, only });
-  }
+  const { against, rounds, seconds, only, documents } = readArguments();
+  if (documents.length > 0) return measureSearches({ documents, rounds, seconds, only });
   const operations = OPERATIONS.filter(({ name }) => only.test(name));
   const prices = await price({ against, rounds, seconds, operations });
   const rows = operations.map((operation) => rowOf(operation, prices));
@@ -111,8 +105,7 @@ function readArguments() {
     const against = values.against === '' ? undefined : resolve(values.against);
     const documents = values.searches.split(',').filter(Boolean).map(Number);
     if (!documents.every((count) => count >= 1)) throw new Error('the numbers of documents are above 0');
-    const { mirrored } = values;
-    return { against, rounds, seconds, only: new RegExp(values.only), documents, mirrored };
+    return { against, rounds, seconds, only: new RegExp(values.only), documents };
   } catch (error) {
     console.error(`${error instanceof Error ? error.message : error}\n${USAGE}`);
     process.exit(2);

@@ -1,6 +1,6 @@
 // What one request of an operation costs, in processor time.
 
-import { median } from '../compute/statistics.ts';
+import { median } from '../lib/statistics.ts';
 import { checked, IN_FLIGHT, type Library, type Operation } from './operations.ts';
 import type { Used } from './side.ts';
 
@@ -14,7 +14,7 @@ let asked = 0;
 
 export async function measure(
   { side, library }: Measured,
-  operation: Pick<Operation, 'ask'>,
+  operation: Operation,
   seconds: number,
 ): Promise<Price> {
   let done = 0;

@@ -70,7 +70,7 @@ async function build(folder: string): Promise<void> {
   if ((await child.exited) !== 0) throw new Error(`${folder} cannot be built`);
 }
 
-export async function listening(child: Child): Promise<string> {
+async function listening(child: Child): Promise<string> {
   let ended = false;
   void child.exited.then(() => {
     ended = true;

@@ -1,12 +1,11 @@
 // The model gateway against a pass-through that does nothing else, both before the same mock, asked in turn.
 
 import { parseArgs } from 'node:util';
-import { measureMemory } from './memory.ts';
 import { startSetting } from './setting.ts';
 import { measureSmall } from './small.ts';
 import { measureStreams } from './streams.ts';
 
-const PARTS = ['small', 'streams', 'memory'] as const;
+const PARTS = ['small', 'streams'] as const;
 
 export async function run(): Promise<void> {
   const { values } = parseArgs({
@@ -15,7 +14,6 @@ export async function run(): Promise<void> {
       parts: { type: 'string', default: PARTS.join(',') },
       seconds: { type: 'string', default: '3' },
       rounds: { type: 'string', default: '5' },
-      requests: { type: 'string', default: '1000000' },
     },
   });
   const parts = values.parts.split(',');
@@ -23,5 +21,4 @@ export async function run(): Promise<void> {
   await using setting = await startSetting();
   if (parts.includes('small')) await measureSmall(setting, pace);
   if (parts.includes('streams')) await measureStreams(setting, pace);
-  if (parts.includes('memory')) await measureMemory(setting, Number(values.requests));
 }

@@ -77,7 +77,7 @@ async function measureChunks(setting: Setting, rounds: number): Promise<void> {
     'gateway ÷ floor',
     'all complete: met',
     '',
-    `${ratio.toFixed(2)} × (≤ 1.4: ${verdict(ratio <= 1.4)})`,
+    `${ratio.toFixed(2)} × (≤ 2.5: ${verdict(ratio <= 2.5)})`,
   ]);
   printTable(
     `${whole(STREAMS)} streams at once, ${TRICKLE_CHUNKS} chunks ${TRICKLE_MS} ms apart`,

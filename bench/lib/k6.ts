@@ -1,8 +1,7 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findServer } from '../../test/support/servers.ts';
-import { readRecord, type Second } from './k6-record.ts';
 
 export type Load = {
   requestsPerSecond: number;
@@ -25,30 +24,31 @@ type Summary = { metrics: Record<string, Metric>; root_group: { checks: Check[] 
 export type K6Result = Summary & {
   /** Thresholds that were broken, such as `checks: rate==1`. */
   broken: string[];
-  seconds: Second[];
 };
 
 /** The code of k6 for a run whose thresholds broke. */
 const THRESHOLDS_BROKEN = 99;
 
-/** Runs a script that writes its summary to SUMMARY. Throws where k6 is not installed, or could not run the script. */
+/**
+ * Runs a script that writes its summary to SUMMARY; k6 writes its own page of the run to `report`. Throws where k6 is not installed, or
+ * could not run the script.
+ */
 export async function k6(
   script: string,
   environment: Record<string, string>,
-  { recorded = false } = {},
+  { report }: { report?: string | undefined } = {},
 ): Promise<K6Result> {
   const binary = findServer('k6');
   if (binary === undefined) throw new Error('k6 is not installed: bun run servers');
   const folder = mkdtempSync(join(tmpdir(), 'atrium-k6-'));
   const out = join(folder, 'summary.json');
-  const record = join(folder, 'record.ndjson');
   // The dashboard sums up within k6; it is not served.
-  const dashboard = {
+  const dashboard = report !== undefined && {
     K6_WEB_DASHBOARD: 'true',
     K6_WEB_DASHBOARD_PORT: '-1',
     K6_WEB_DASHBOARD_PERIOD: '1s',
     K6_WEB_DASHBOARD_TAGS: 'area',
-    K6_WEB_DASHBOARD_RECORD: record,
+    K6_WEB_DASHBOARD_EXPORT: report,
   };
   try {
     const child = Bun.spawn([binary, 'run', '--quiet', '--no-usage-report', '--address', '', script], {
@@ -56,7 +56,7 @@ export async function k6(
         PATH: process.env['PATH'],
         HOME: process.env['HOME'],
         SUMMARY: out,
-        ...(recorded ? dashboard : {}),
+        ...dashboard,
         ...environment,
       },
       stdio: ['ignore', 'ignore', 'inherit'],
@@ -70,7 +70,7 @@ export async function k6(
     const broken = Object.entries(summary.metrics).flatMap(([name, { thresholds = {} }]) =>
       Object.entries(thresholds).flatMap(([rule, { ok }]) => (ok ? [] : [`${name}: ${rule}`])),
     );
-    return { ...summary, broken, seconds: existsSync(record) ? readRecord(record) : [] };
+    return { ...summary, broken };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

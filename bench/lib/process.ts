@@ -66,7 +66,7 @@ export const resetPeak = async (pid: number): Promise<void> => {
 };
 
 /** A process, its children, and theirs. */
-export function familyOf(pid: number): number[] {
+function familyOf(pid: number): number[] {
   try {
     const tasks = readdirSync(`/proc/${pid}/task`);
     const children = tasks.flatMap((task) =>

@@ -1,11 +1,10 @@
 // `bun run bench load --shape smoke|load|stress|spike|soak --area all|NAME --minutes N`: starts the service and an upstream, loads it
-// in the shape, and writes what was measured as JSON and as a page with plots. docs/operating/load-testing.md describes it.
+// in the shape, and writes what was measured as JSON, and k6's own page of the run. docs/operating/load-testing.md describes it.
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { SHAPES } from '../lib/shapes.ts';
-import { renderPage } from './page.ts';
 import { printSummary } from './print.ts';
 import { runLoad } from './run.ts';
 import { AREAS } from './weights.ts';
@@ -31,13 +30,12 @@ export async function run(): Promise<void> {
     console.error(USAGE);
     process.exit(2);
   }
-  const result = await runLoad({ shape, area, minutes, capacity });
-  printSummary(result);
   const folder = resolve(values.out);
   mkdirSync(folder, { recursive: true });
-  const file = join(folder, `${result.startedAt.replaceAll(/[:.]/g, '-')}-${shape}-${area}`);
+  const file = join(folder, `${new Date().toISOString().replaceAll(/[:.]/g, '-')}-${shape}-${area}`);
+  const result = await runLoad({ shape, area, minutes, capacity, report: `${file}.html` });
+  printSummary(result);
   writeFileSync(`${file}.json`, JSON.stringify(result, null, 2));
-  writeFileSync(`${file}.html`, renderPage(result));
   console.log(`\n${file}.json\n${file}.html`);
   if (result.broken.length > 0) process.exit(1);
 }

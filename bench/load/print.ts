@@ -4,7 +4,7 @@ import { milliseconds, multiple, printTable, whole } from '../lib/report.ts';
 import type { Slope } from '../lib/slope.ts';
 import type { LoadResult } from './run.ts';
 
-export const renderSlope = ({ perHour, halfWidth, verdict }: Slope): string =>
+const renderSlope = ({ perHour, halfWidth, verdict }: Slope): string =>
   Number.isNaN(perHour) ? verdict : `${perHour.toFixed(1)} ± ${halfWidth.toFixed(1)} MiB an hour: ${verdict}`;
 
 export function printSummary(result: LoadResult): void {

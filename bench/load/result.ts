@@ -2,7 +2,6 @@
 
 import { availableParallelism, totalmem } from 'node:os';
 import { type K6Result, loadOf } from '../lib/k6.ts';
-import type { Second } from '../lib/k6-record.ts';
 import type { MemorySample } from '../lib/memory-samples.ts';
 import { SHAPE, type ShapeName, type Weights } from '../lib/shapes.ts';
 import { slopeOfSecondHalf } from '../lib/slope.ts';
@@ -22,9 +21,8 @@ type Measured = {
 
 export function summarise(measured: Measured) {
   const { name, area, weights, minutes, configured, startedAt, idle, capacity, samples } = measured;
-  const { metrics, root_group, broken, seconds } = measured.k6;
+  const { metrics, root_group, broken } = measured.k6;
   const { count, requestsPerSecond, p50Ms, p95Ms, p99Ms, counters } = loadOf(metrics);
-  const areas = Object.keys(weights);
   return {
     shape: name,
     meaning: SHAPE[name].meaning,
@@ -49,7 +47,6 @@ export function summarise(measured: Measured) {
       .map(({ name: request, passes, fails }) => ({ request, passes, fails }))
       .sort((one, other) => (one.request < other.request ? -1 : 1)),
     memory: memoryOf(samples),
-    overTime: seconds.map((second) => toPoint(second, startedAt.getTime(), areas)),
   };
 }
 
@@ -66,21 +63,5 @@ function memoryOf(samples: readonly MemorySample[]) {
     },
     peakMiB: Math.max(...samples.map(({ total }) => total)),
     samples: samples.map(({ at, ...each }) => ({ second: (at - from) / 1000, ...each })),
-  };
-}
-
-/** A run of half a minute has the same plots as one of an hour. */
-function toPoint({ at, values }: Second, from: number, areas: readonly string[]) {
-  const value = (metric: string, aggregate: string): number => values[metric]?.[aggregate] ?? 0;
-  return {
-    second: (at - from) / 1000,
-    perSecond: value('http_reqs', 'rate'),
-    byArea: Object.fromEntries(areas.map((area) => [area, value(`http_reqs{area:${area}}`, 'rate')])),
-    p50Ms: value('http_req_duration', 'med'),
-    p95Ms: value('http_req_duration', 'p(95)'),
-    p99Ms: value('http_req_duration', 'p(99)'),
-    failed: value('http_req_failed', 'rate') * value('http_reqs', 'count'),
-    refused: value('refused', 'count'),
-    notBegun: value('dropped_iterations', 'count'),
   };
 }

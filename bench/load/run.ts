@@ -24,11 +24,19 @@ export type Asked = {
   /** Of each area in place of minutes, where the shape is `smoke`. */
   iterations?: number;
   environment?: Record<string, string>;
+  /** Where k6 writes its own page of the run. */
+  report?: string;
 };
 
 export type LoadResult = ReturnType<typeof summarise>;
 
-export async function runLoad({ shape: name, area, environment = {}, ...asked }: Asked): Promise<LoadResult> {
+export async function runLoad({
+  shape: name,
+  area,
+  environment = {},
+  report,
+  ...asked
+}: Asked): Promise<LoadResult> {
   const shape = SHAPE[name];
   const minutes = asked.minutes ?? shape.minutes;
   const weights = weightsOf(area);
@@ -62,6 +70,7 @@ export async function runLoad({ shape: name, area, environment = {}, ...asked }:
     },
     refusals: shape.refusals,
     choice: shape.stages === undefined ? 'turns' : 'chance',
+    report,
   });
   const { configured } = setting;
   const samples = memory.samples;
@@ -86,9 +95,17 @@ type Script = {
   refusals: boolean;
   /** Of the kinds of work of an area. */
   choice?: 'chance' | 'turns';
+  report?: string | undefined;
 };
 
-const runScript = ({ options, weights, setting, refusals, choice = 'chance' }: Script): Promise<K6Result> =>
+const runScript = ({
+  options,
+  weights,
+  setting,
+  refusals,
+  choice = 'chance',
+  report,
+}: Script): Promise<K6Result> =>
   k6(
     join(import.meta.dir, 'main.js'),
     {
@@ -100,7 +117,7 @@ const runScript = ({ options, weights, setting, refusals, choice = 'chance' }: S
       SHOWS_MISTAKES: '1',
       CHOICE: choice,
     },
-    { recorded: true },
+    { report },
   );
 
 const mistakesOf = ({ root_group, broken }: K6Result): string =>

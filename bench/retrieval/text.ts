@@ -43,7 +43,7 @@ export function ranksAt(number: number): number[] {
 }
 
 /** The words of a passage, by its number. */
-export const passageAt = (number: number): string[] => ranksAt(number).map((rank) => WORDS[rank] ?? '');
+const passageAt = (number: number): string[] => ranksAt(number).map((rank) => WORDS[rank] ?? '');
 
 const FIRST_CONTENT_RANK = FUNCTION_WORDS.length;
 /** Words up to this rank are in more than one of two hundred passages. */

@@ -1,20 +1,17 @@
-// Search over a million documents: every shape beside a floor of the same run, alone, beside slow searches and beside
-// writes, from Postgres and, with MEILI_URL, from Meilisearch.
+// Search over a million documents, as somebody who works with documents and no more: each shape beside a floor of the same run. Postgres
+// answers, or Meilisearch where MEILI_URL is set.
 
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { whole } from '../lib/report.ts';
+import { eventually } from '../../test/support/child.ts';
+import type { Load } from '../lib/k6.ts';
+import { milliseconds, multiple, printTable, verdict, whole } from '../lib/report.ts';
 import { workspacesOf } from './corpus.ts';
 import { startFloor } from './floor.ts';
-import { ensureCorpus } from './load.ts';
-import { measureMirror } from './mirror.ts';
-import { measureBesideChanges, measureBesideSlow, measureQuick, measureWrites } from './mixed.ts';
+import { ensureCorpus, keyOf } from './load.ts';
+import { ask, type Request } from './load-generator.ts';
 import { startServer } from './server.ts';
-import type { Session } from './session.ts';
-import { measureShapes } from './shape-tables.ts';
-import { patchesOf } from './writes.ts';
-
-const PARTS = ['shapes', 'slow', 'writes', 'mirror'] as const;
+import { pathsOf, SHAPES } from './shapes.ts';
 
 const OPTIONS = {
   documents: { type: 'string', default: '1000000' },
@@ -22,84 +19,80 @@ const OPTIONS = {
   small: { type: 'string', default: '10000' },
   data: { type: 'string', default: join(import.meta.dir, '../.data') },
   seconds: { type: 'string', default: '5' },
-  changes: { type: 'string', default: '500' },
-  parts: { type: 'string', default: PARTS.join(',') },
   only: { type: 'string', default: '' },
 } as const;
 
-const USAGE = `bun run bench search [--documents 1000000] [--others 100] [--small 10000] [--data bench/.data]
-  [--seconds 5] [--changes 500] [--parts ${PARTS.join(',')}] [--only <part of a shape's name>]
-  --parts load makes the corpus and no more; mirror needs MEILI_URL (and MEILI_API_KEY)`;
+/** A million documents take a while to be copied to a search server. */
+const MIRRORED_WITHIN_MS = 3_600_000;
+const WARM_UP_SECONDS = 2;
 
+/** `--others` workspaces of `--small` documents lie beside the one that is asked; `--only`: a part of a shape's name. */
 export async function run(): Promise<void> {
-  const { documents, others, small, data, seconds, changes, parts, only } = readArguments();
-  const [large, ...rest] = workspacesOf({ documents, others, small });
-  if (large === undefined) throw new Error('no workspace');
-  const total = documents + others * small;
-  console.log(`Corpus of ${whole(total)} documents in ${data}`);
-  await ensureCorpus(data, [large, ...rest]);
-  const open = { folder: data, large, small: rest, seconds, only };
-  if (parts.some((part) => ['shapes', 'slow', 'writes'].includes(part))) {
-    await withSession(open, {}, async (session) => {
-      if (parts.includes('shapes'))
-        await measureShapes(session, { mirrored: false, title: 'Postgres alone' });
-      if (!parts.includes('slow') && !parts.includes('writes')) return;
-      const idle = await measureQuick(session);
-      if (parts.includes('slow')) await measureBesideSlow(session, idle);
-      if (!parts.includes('writes')) return;
-      await measureBesideChanges(session, { idle, perSecond: changes });
-      await measureWrites(session, idle);
-    });
-  }
-  const { MEILI_URL, MEILI_API_KEY } = process.env;
-  if (!parts.includes('mirror') || MEILI_URL === undefined) return;
-  const environment = { MEILI_URL, ...(MEILI_API_KEY === undefined ? {} : { MEILI_API_KEY }) };
-  await withSession(open, environment, (session) => measureMirror(session, changes));
-}
-
-type Opened = Omit<Session, 'server' | 'floor' | 'patches'> & { folder: string };
-
-async function withSession(
-  { folder, ...rest }: Opened,
-  environment: Record<string, string>,
-  work: (session: Session) => Promise<void>,
-): Promise<void> {
-  const server = await startServer(folder, rest.large, environment);
-  const floor = startFloor(server.databaseUrl, rest.large);
+  const { values } = parseArgs({ args: process.argv.slice(3), options: OPTIONS });
+  const [documents, others, small, seconds] = [
+    values.documents,
+    values.others,
+    values.small,
+    values.seconds,
+  ].map(Number) as [number, number, number, number];
+  const folder = resolve(values.data);
+  const workspaces = workspacesOf({ documents, others, small });
+  const [large] = workspaces;
+  if (large === undefined) throw new Error('there is no workspace');
+  await ensureCorpus(folder, workspaces);
+  const { MEILI_URL, MEILI_API_KEY = '' } = process.env;
+  const server = await startServer(
+    folder,
+    large,
+    MEILI_URL === undefined ? {} : { MEILI_URL, MEILI_API_KEY },
+  );
+  const floor = startFloor(server.databaseUrl, large);
   try {
-    await work({ ...rest, server, floor, patches: patchesOf(server.url, rest.large) });
+    if (MEILI_URL !== undefined) await mirrored(server.url);
+    const rows: string[][] = [];
+    for (const shape of SHAPES.filter(({ name }) => name.includes(values.only))) {
+      const requests = pathsOf(shape, large).map((path) => ({
+        url: `${server.url}${path}`,
+        key: keyOf(large, 'reader'),
+      }));
+      await ask(requests, { inFlight: 2, seconds: WARM_UP_SECONDS });
+      const bare = await measure([{ url: floor.url, key: '' }], seconds);
+      const ours = await measure(requests, seconds);
+      const ratios = ([1, 8] as const).map((inFlight) => ours[inFlight].p95Ms / bare[inFlight].p95Ms);
+      rows.push([
+        shape.name,
+        times(ours[1]),
+        multiple(ratios[0] ?? 0),
+        times(ours[8]),
+        multiple(ratios[1] ?? 0),
+        verdict(ratios.slice(0, 1), shape.target),
+      ]);
+    }
+    printTable(
+      `${whole(documents)} documents, by ${MEILI_URL === undefined ? 'Postgres' : 'Meilisearch'}`,
+      ['shape', 'p50 · p95 ms at 1', '× floor', 'p50 · p95 ms at 8', '× floor', 'goal'],
+      rows,
+    );
   } finally {
     await floor.stop();
     await server.child.stop();
   }
 }
 
-/** Ends the process with the usage for an option that is none, or no number. */
-function readArguments() {
-  try {
-    const { values } = parseArgs({ args: process.argv.slice(3), options: OPTIONS });
-    return {
-      documents: count(values.documents),
-      others: count(values.others),
-      small: count(values.small),
-      data: resolve(values.data),
-      seconds: count(values.seconds),
-      changes: count(values.changes),
-      parts: values.parts.split(',').map(part),
-      only: new RegExp(values.only),
+const measure = async (requests: readonly Request[], seconds: number): Promise<Record<1 | 8, Load>> => ({
+  1: await ask(requests, { inFlight: 1, seconds }),
+  8: await ask(requests, { inFlight: 8, seconds }),
+});
+
+const times = ({ p50Ms, p95Ms, failed }: Load): string =>
+  `${milliseconds(p50Ms)} · ${milliseconds(p95Ms)}${failed === 0 ? '' : `, ${failed} refused`}`;
+
+async function mirrored(url: string): Promise<void> {
+  const isReady = async (): Promise<boolean> => {
+    const { services } = (await (await fetch(`${url}/readyz`)).json()) as {
+      services: Record<string, { state: string; waiting: number }>;
     };
-  } catch (error) {
-    console.error(`${error instanceof Error ? error.message : error}\n${USAGE}`);
-    process.exit(2);
-  }
-}
-
-function count(text: string): number {
-  if (!/^\d+$/.test(text)) throw new Error(`${text} is not a number`);
-  return Number(text);
-}
-
-function part(name: string): string {
-  if (name !== 'load' && !PARTS.some((known) => known === name)) throw new Error(`there is no part ${name}`);
-  return name;
+    return services['search']?.state === 'ready' && services['search'].waiting === 0;
+  };
+  await eventually('Meilisearch to have every document', isReady, MIRRORED_WITHIN_MS);
 }

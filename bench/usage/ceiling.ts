@@ -46,7 +46,7 @@ export async function measureCeiling(databaseUrl: string): Promise<{ events: num
 }
 
 /** As the sender's events. */
-export const rowOf = (index: number): Buffer =>
+const rowOf = (index: number): Buffer =>
   encodeRow({
     id: newId(),
     workspaceId: `ceiling-${index % 4}`,

@@ -1,14 +1,13 @@
-// Usage events: how fast they are taken and stored, how soon they are readable, what pages cost in the depth, what
-// recording costs, and what an outage of the database does.
+// Usage events: how fast they are taken and stored, how soon they are readable, what pages cost in the depth, and
+// what an outage of the database does.
 
 import { parseArgs } from 'node:util';
 import { measureIngestion } from './ingestion.ts';
 import { measureOutage } from './outage.ts';
-import { measureRetention } from './retention.ts';
 import { measureRetrieval } from './retrieval.ts';
 import type { BufferName } from './setting.ts';
 
-const PARTS = ['ingestion', 'retrieval', 'outage', 'retention'] as const;
+const PARTS = ['ingestion', 'retrieval', 'outage'] as const;
 const BUFFERS: readonly BufferName[] = ['journal', 'JetStream'];
 
 export async function run(): Promise<void> {
@@ -25,6 +24,5 @@ export async function run(): Promise<void> {
   const buffers = BUFFERS.filter((buffer) => values.buffers.split(',').includes(buffer));
   if (parts.includes('ingestion')) await measureIngestion(buffers, Number(values.seconds));
   if (parts.includes('retrieval')) await measureRetrieval();
-  if (parts.includes('retention')) await measureRetention(Number(values.seconds));
   if (parts.includes('outage')) await measureOutage(buffers, Number(values.outage));
 }

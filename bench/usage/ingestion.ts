@@ -1,7 +1,7 @@
 // How fast events are taken over HTTP and stored, beside what the database alone takes in the same run, and how soon
 // they can be read.
 
-import { postgresMicros, processorMicros } from '../lib/process.ts';
+import { processorMicros } from '../lib/process.ts';
 import { milliseconds, printTable, whole } from '../lib/report.ts';
 import { measureCeiling } from './ceiling.ts';
 import { type BufferName, drained, type Load, type Setting, startSetting, waitingPacks } from './setting.ts';
@@ -21,13 +21,13 @@ const LOADS: readonly Target[] = [
   {
     name: 'batches of 100, 16 in flight',
     load: { batch: 100, flight: 16 },
-    shares: { journal: 0.75, JetStream: 0.6 },
+    shares: { journal: 0.55, JetStream: 0.55 },
     isPaced: true,
   },
   {
     name: 'single events, 64 in flight',
     load: { batch: 1, flight: 64 },
-    shares: { journal: 0.3, JetStream: 0.25 },
+    shares: { journal: 0.15, JetStream: 0.15 },
     isPaced: false,
   },
 ];
@@ -77,23 +77,6 @@ export async function measureIngestion(buffers: readonly BufferName[], seconds: 
     );
     await measureFreshness(setting, { buffer, rate: half, seconds });
   }
-}
-
-const PACE = 20_000;
-
-/** Processor time of an event in a batch, from its request until it is stored, as a multiple of what Postgres uses for COPY alone. */
-export async function compareBatches(setting: Setting, seconds: number): Promise<number> {
-  const { databaseUrl, dataDir, service } = setting;
-  await setting.send({ batch: 100, flight: 8, seconds: 3 });
-  await drained(setting);
-  const beforeCopy = postgresMicros(dataDir);
-  const copied = await measureCeiling(databaseUrl);
-  const floor = (postgresMicros(dataDir) - beforeCopy) / copied.events;
-  const used = (): number => processorMicros(service.child.pid) + postgresMicros(dataDir);
-  const before = used();
-  const { accepted } = await setting.send({ batch: 100, flight: 16, seconds, rate: PACE });
-  await drained(setting);
-  return (used() - before) / accepted / floor;
 }
 
 /** Stored: what the database gained while the load lasted, the backlog's growth so left out. */

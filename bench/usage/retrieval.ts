@@ -27,7 +27,7 @@ export async function measureRetrieval(): Promise<void> {
 }
 
 /** Pages at the depth and with totals, as multiples of the first page, of at least a tenth more events than the depth. */
-export async function comparePages(
+async function comparePages(
   setting: Setting,
   depth: number,
   requests: number,

@@ -30,7 +30,7 @@ import { createUsage } from '../usage/index.ts';
 /** For events that were accepted before the backup, to be stored. */
 export const EVENTS_WAIT_MS = 30_000;
 /** Requests of a service on the same machine go first. */
-export const NICENESS = 10;
+const NICENESS = 10;
 
 /** A report, and the reason why the command ends with 1 although it is done. */
 export type Done = { report: Record<string, unknown>; refusal?: string };

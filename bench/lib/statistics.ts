@@ -1,4 +1,5 @@
-export function quantile(values: readonly number[], part: number): number {
+/** The value below which this part (0 to 1) of the values lies; NaN of none. */
+function quantile(values: readonly number[], part: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Number.NaN;
 }
