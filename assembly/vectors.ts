@@ -1,23 +1,21 @@
-// Called by src/documents/vectors/thread.ts: finds the vectors of a slab that are nearest to a query, exactly.
+// Called by src/documents/vectors/memory.ts: finds the vectors that are nearest to a query, exactly.
 //
-// A vector has int8 components and an f32 scale, a query int16 components of at most ±2047, so that no sum of products
-// overflows an i32 below 8,192 dimensions. A score is f32(dot product) × scale. Each operation is exact or rounded in one
-// way, so that every machine gives the same bits. A slab holds `capacity` places: first their vectors of `stride` bytes (a
-// multiple of 16), then the scales (f32), the documents (u32), and the ids of the passages (u64).
+// A row is a vector of `stride` bytes (int8 components, zeros up to a multiple of 16), an f32 scale, the number of its document (u32)
+// and the id of its passage (u64). A query has int16 components of at most ±2047, so that no sum of products overflows an i32 below
+// 8,192 dimensions. A score is f32(dot product) × scale. Each operation is exact or rounded in one way, so every machine gives the
+// same bits.
 //
-// The best stand in a heap whose root is the worst of them: a header of 32 bytes, then entries of 16 bytes. Of equal scores
-// the smaller id is the better one.
+// The best are in a heap whose root is the worst of them: how many it may hold (u32) and how many it holds (u32), then entries of a
+// score (f32, 8 bytes) and an id (u64). Of equal scores the smaller id is the better one.
 
-// The header of a heap: how many it may hold (u32), how many it holds (u32), and the score (f32) and the id (u64) that
-// everything in it must come behind.
+const SCALE: usize = 0;
+const DOCUMENT: usize = 4;
+const ID: usize = 8;
+const ROW_END: usize = 16;
+
 const SIZE: usize = 4;
-const BEHIND_SCORE: usize = 8;
-const BEHIND_ID: usize = 16;
-const HEADER: usize = 32;
-
-// An entry: score (f32), document (u32), id (u64).
+const ENTRIES: usize = 8;
 const ENTRY: usize = 16;
-const ENTRY_DOCUMENT: usize = 4;
 const ENTRY_ID: usize = 8;
 
 /** The first byte of the memory that the caller divides. */
@@ -25,188 +23,61 @@ export function base(): usize {
   return (__heap_base + 63) & ~63;
 }
 
-/**
- * Offers the first `count` vectors of a slab to a heap. `allowed` is a bitmap of documents, or 0 where all are allowed.
- */
+/** Offers `count` rows to a heap. `allowed` is a bitmap of documents, or 0 if all are allowed. */
 export function scan(
-  slab: usize,
-  capacity: i32,
+  rows: usize,
   count: i32,
-  stride: i32,
+  stride: usize,
   query: usize,
   allowed: usize,
   heap: usize,
 ): void {
-  const scales = slab + <usize>capacity * <usize>stride;
-  const documents = scales + ((<usize>capacity) << 2);
-  const ids = documents + ((<usize>capacity) << 2);
-  let at: i32 = 0;
+  const step = stride + ROW_END;
+  let row = rows;
+  const end = rows + <usize>count * step;
   if (allowed === 0) {
-    const step = <usize>stride;
-    let least = f32x4.splat(leastOf(heap));
-    // Two at a time: each part of the query is loaded once for both. More streams through the memory are read more slowly.
-    for (; at + 2 <= count; at += 2) {
-      const first = slab + <usize>at * step;
-      const second = first + step;
+    let least = leastOf(heap);
+    // Two at a time: each part of the query is loaded once for both.
+    for (; row + step < end; row += 2 * step) {
+      const second = row + step;
       let a = i32x4.splat(0);
       let b = i32x4.splat(0);
-      for (let offset: usize = 0; offset < step; offset += 16) {
+      for (let offset: usize = 0; offset < stride; offset += 16) {
         const low = v128.load(query + (offset << 1));
         const high = v128.load(query + (offset << 1), 16);
-        a = add(a, first + offset, low, high);
+        a = add(a, row + offset, low, high);
         b = add(b, second + offset, low, high);
       }
       // The lanes of each are added: those of the sums are then a, b, a and b.
       const pairs = i32x4.add(v128.shuffle<i32>(a, b, 0, 4, 1, 5), v128.shuffle<i32>(a, b, 2, 6, 3, 7));
       const sums = i32x4.add(pairs, v128.shuffle<i32>(pairs, pairs, 2, 3, 0, 1));
-      const scale = v128.load_splat<u64>(scales + ((<usize>at) << 2));
-      const scores = f32x4.mul(f32x4.convert_i32x4_s(sums), scale);
-      if (v128.any_true(f32x4.ge(scores, least))) {
-        offer(heap, f32x4.extract_lane(scores, 0), at, documents, ids);
-        offer(heap, f32x4.extract_lane(scores, 1), at + 1, documents, ids);
-        least = f32x4.splat(leastOf(heap));
+      const score = <f32>i32x4.extract_lane(sums, 0) * load<f32>(row + stride + SCALE);
+      const other = <f32>i32x4.extract_lane(sums, 1) * load<f32>(second + stride + SCALE);
+      if (score >= least || other >= least) {
+        offer(heap, score, row + stride);
+        offer(heap, other, second + stride);
+        least = leastOf(heap);
       }
     }
   }
-  for (; at < count; at++) {
+  for (; row < end; row += step) {
     if (allowed !== 0) {
-      const document = load<u32>(documents + ((<usize>at) << 2));
+      const document = load<u32>(row + stride + DOCUMENT);
       if (((load<u8>(allowed + (document >>> 3)) >>> (document & 7)) & 1) === 0) continue;
     }
-    const vector = slab + <usize>at * <usize>stride;
     let sums = i32x4.splat(0);
-    for (let offset: usize = 0; offset < <usize>stride; offset += 16) {
+    for (let offset: usize = 0; offset < stride; offset += 16) {
       const low = v128.load(query + (offset << 1));
       const high = v128.load(query + (offset << 1), 16);
-      sums = add(sums, vector + offset, low, high);
+      sums = add(sums, row + offset, low, high);
     }
-    const sum = i32x4.extract_lane(across(sums, sums, sums, sums), 0);
-    offer(heap, <f32>sum * load<f32>(scales + ((<usize>at) << 2)), at, documents, ids);
+    const sum =
+      i32x4.extract_lane(sums, 0) +
+      i32x4.extract_lane(sums, 1) +
+      i32x4.extract_lane(sums, 2) +
+      i32x4.extract_lane(sums, 3);
+    offer(heap, <f32>sum * load<f32>(row + stride + SCALE), row + stride);
   }
-}
-
-/**
- * Offers the first `count` vectors of a slab to two heaps, which are `apart` bytes from one another, by a query each: with eight
- * components of the first query, then of the second, and so on. Two vectors are extended once for both.
- */
-export function scanTwo(
-  slab: usize,
-  capacity: i32,
-  count: i32,
-  stride: i32,
-  queries: usize,
-  heaps: usize,
-  apart: usize,
-): void {
-  const scales = slab + <usize>capacity * <usize>stride;
-  const documents = scales + ((<usize>capacity) << 2);
-  const ids = documents + ((<usize>capacity) << 2);
-  const step = <usize>stride;
-  const other = heaps + apart;
-  let least = f32x4(leastOf(heaps), leastOf(other), leastOf(heaps), leastOf(other));
-  for (let at: i32 = 0; at < count; at += 2) {
-    const first = slab + <usize>at * step;
-    // Of an odd number the last one is its own neighbour, and is offered once.
-    const next = at + 1 < count ? 1 : 0;
-    const second = first + <usize>next * step;
-    let a = i32x4.splat(0);
-    let b = i32x4.splat(0);
-    let c = i32x4.splat(0);
-    let d = i32x4.splat(0);
-    for (let offset: usize = 0; offset < step; offset += 16) {
-      const query = queries + (offset << 2);
-      const ones = v128.load(query);
-      const twos = v128.load(query, 16);
-      const moreOnes = v128.load(query, 32);
-      const moreTwos = v128.load(query, 48);
-      let low = v128.load8x8_s(first + offset);
-      let high = v128.load8x8_s(first + offset, 8);
-      a = i32x4.add(a, i32x4.add(i32x4.dot_i16x8_s(low, ones), i32x4.dot_i16x8_s(high, moreOnes)));
-      b = i32x4.add(b, i32x4.add(i32x4.dot_i16x8_s(low, twos), i32x4.dot_i16x8_s(high, moreTwos)));
-      low = v128.load8x8_s(second + offset);
-      high = v128.load8x8_s(second + offset, 8);
-      c = i32x4.add(c, i32x4.add(i32x4.dot_i16x8_s(low, ones), i32x4.dot_i16x8_s(high, moreOnes)));
-      d = i32x4.add(d, i32x4.add(i32x4.dot_i16x8_s(low, twos), i32x4.dot_i16x8_s(high, moreTwos)));
-    }
-    const scale = v128.shuffle<i32>(
-      v128.load_splat<f32>(scales + ((<usize>at) << 2)),
-      v128.load_splat<f32>(scales + ((<usize>(at + next)) << 2)),
-      0,
-      1,
-      4,
-      5,
-    );
-    const scores = f32x4.mul(f32x4.convert_i32x4_s(across(a, b, c, d)), scale);
-    if (v128.any_true(f32x4.ge(scores, least))) {
-      offer(heaps, f32x4.extract_lane(scores, 0), at, documents, ids);
-      offer(other, f32x4.extract_lane(scores, 1), at, documents, ids);
-      if (next === 1) {
-        offer(heaps, f32x4.extract_lane(scores, 2), at + 1, documents, ids);
-        offer(other, f32x4.extract_lane(scores, 3), at + 1, documents, ids);
-      }
-      least = f32x4(leastOf(heaps), leastOf(other), leastOf(heaps), leastOf(other));
-    }
-  }
-}
-
-/**
- * Offers the first `count` vectors of a slab to four heaps, which are `apart` bytes from one another, by a query each: with eight
- * components of the first query, then of the second, the third and the fourth, and so on. Each vector is read and
- * extended once for all of them.
- */
-export function scanFour(
-  slab: usize,
-  capacity: i32,
-  count: i32,
-  stride: i32,
-  queries: usize,
-  heaps: usize,
-  apart: usize,
-): void {
-  const scales = slab + <usize>capacity * <usize>stride;
-  const documents = scales + ((<usize>capacity) << 2);
-  const ids = documents + ((<usize>capacity) << 2);
-  const step = <usize>stride;
-  const second = heaps + apart;
-  const third = second + apart;
-  const fourth = third + apart;
-  let least = f32x4(leastOf(heaps), leastOf(second), leastOf(third), leastOf(fourth));
-  for (let at: i32 = 0; at < count; at++) {
-    const vector = slab + <usize>at * step;
-    let a = i32x4.splat(0);
-    let b = i32x4.splat(0);
-    let c = i32x4.splat(0);
-    let d = i32x4.splat(0);
-    for (let offset: usize = 0; offset < step; offset += 16) {
-      const query = queries + (offset << 3);
-      const low = v128.load8x8_s(vector + offset);
-      const high = v128.load8x8_s(vector + offset, 8);
-      a = i32x4.add(a, i32x4.dot_i16x8_s(low, v128.load(query)));
-      b = i32x4.add(b, i32x4.dot_i16x8_s(low, v128.load(query, 16)));
-      c = i32x4.add(c, i32x4.dot_i16x8_s(low, v128.load(query, 32)));
-      d = i32x4.add(d, i32x4.dot_i16x8_s(low, v128.load(query, 48)));
-      a = i32x4.add(a, i32x4.dot_i16x8_s(high, v128.load(query, 64)));
-      b = i32x4.add(b, i32x4.dot_i16x8_s(high, v128.load(query, 80)));
-      c = i32x4.add(c, i32x4.dot_i16x8_s(high, v128.load(query, 96)));
-      d = i32x4.add(d, i32x4.dot_i16x8_s(high, v128.load(query, 112)));
-    }
-    const scale = v128.load_splat<f32>(scales + ((<usize>at) << 2));
-    const scores = f32x4.mul(f32x4.convert_i32x4_s(across(a, b, c, d)), scale);
-    if (v128.any_true(f32x4.ge(scores, least))) {
-      offer(heaps, f32x4.extract_lane(scores, 0), at, documents, ids);
-      offer(second, f32x4.extract_lane(scores, 1), at, documents, ids);
-      offer(third, f32x4.extract_lane(scores, 2), at, documents, ids);
-      offer(fourth, f32x4.extract_lane(scores, 3), at, documents, ids);
-      least = f32x4(leastOf(heaps), leastOf(second), leastOf(third), leastOf(fourth));
-    }
-  }
-}
-
-/** Adds the lanes of each: its sum is the lane of the result that has its place. */
-function across(a: v128, b: v128, c: v128, d: v128): v128 {
-  const ab = i32x4.add(v128.shuffle<i32>(a, b, 0, 4, 1, 5), v128.shuffle<i32>(a, b, 2, 6, 3, 7));
-  const cd = i32x4.add(v128.shuffle<i32>(c, d, 0, 4, 1, 5), v128.shuffle<i32>(c, d, 2, 6, 3, 7));
-  return i32x4.add(v128.shuffle<i32>(ab, cd, 0, 1, 4, 5), v128.shuffle<i32>(ab, cd, 2, 3, 6, 7));
 }
 
 /** Adds the products of 16 components, which are extended as they are loaded. */
@@ -222,13 +93,7 @@ function add(sums: v128, components: usize, low: v128, high: v128): v128 {
 
 /** Lower scores do not enter the heap. */
 function leastOf(heap: usize): f32 {
-  return load<u32>(heap + SIZE) === load<u32>(heap) ? load<f32>(heap + HEADER) : -f32.MAX_VALUE;
-}
-
-function offer(heap: usize, score: f32, at: i32, documents: usize, ids: usize): void {
-  if (score < leastOf(heap) || score > load<f32>(heap + BEHIND_SCORE)) return;
-  const document = load<u32>(documents + ((<usize>at) << 2));
-  enter(heap, score, document, load<u64>(ids + ((<usize>at) << 3)));
+  return load<u32>(heap + SIZE) === load<u32>(heap) ? load<f32>(heap + ENTRIES) : -f32.MAX_VALUE;
 }
 
 /** Whether the first is the worse one. */
@@ -236,20 +101,22 @@ function isWorse(score: f32, id: u64, otherScore: f32, otherId: u64): bool {
   return score < otherScore || (score === otherScore && id > otherId);
 }
 
-function enter(heap: usize, score: f32, document: u32, id: u64): void {
-  if (!isWorse(score, id, load<f32>(heap + BEHIND_SCORE), load<u64>(heap + BEHIND_ID))) return;
-  const entries = heap + HEADER;
+/** Offers a row, whose scale is at `end`, to a heap. */
+function offer(heap: usize, score: f32, end: usize): void {
+  if (score < leastOf(heap)) return;
+  const id = load<u64>(end + ID);
+  const entries = heap + ENTRIES;
   const size = load<u32>(heap + SIZE);
   if (size < load<u32>(heap)) {
     store<u32>(heap + SIZE, size + 1);
-    rise(entries, size, score, document, id);
+    rise(entries, size, score, id);
   } else if (isWorse(load<f32>(entries), load<u64>(entries + ENTRY_ID), score, id)) {
-    sink(entries, size, score, document, id);
+    sink(entries, size, score, id);
   }
 }
 
 /** Puts an entry at the end of the heap, and exchanges it with those above that are better. */
-function rise(entries: usize, end: u32, score: f32, document: u32, id: u64): void {
+function rise(entries: usize, end: u32, score: f32, id: u64): void {
   let at = end;
   while (at > 0) {
     const above = (at - 1) >>> 1;
@@ -258,11 +125,11 @@ function rise(entries: usize, end: u32, score: f32, document: u32, id: u64): voi
     memory.copy(entries + <usize>at * ENTRY, entry, ENTRY);
     at = above;
   }
-  write(entries + <usize>at * ENTRY, score, document, id);
+  write(entries + <usize>at * ENTRY, score, id);
 }
 
 /** Puts an entry in the place of the root, and exchanges it with those below that are worse. */
-function sink(entries: usize, size: u32, score: f32, document: u32, id: u64): void {
+function sink(entries: usize, size: u32, score: f32, id: u64): void {
   let at: u32 = 0;
   for (;;) {
     let below: u32 = 2 * at + 1;
@@ -281,11 +148,10 @@ function sink(entries: usize, size: u32, score: f32, document: u32, id: u64): vo
     memory.copy(entries + <usize>at * ENTRY, entry, ENTRY);
     at = below;
   }
-  write(entries + <usize>at * ENTRY, score, document, id);
+  write(entries + <usize>at * ENTRY, score, id);
 }
 
-function write(entry: usize, score: f32, document: u32, id: u64): void {
+function write(entry: usize, score: f32, id: u64): void {
   store<f32>(entry, score);
-  store<u32>(entry + ENTRY_DOCUMENT, document);
   store<u64>(entry + ENTRY_ID, id);
 }

@@ -104,7 +104,6 @@ export function loadConfig(variables: Environment, terminal = false) {
       vectors: {
         memoryBytesMax: given.VECTORS_MEMORY_BYTES_MAX,
         graphPassagesMin: given.VECTORS_GRAPH_PASSAGES_MIN,
-        threads: coresOf(given),
       },
     },
     search: {

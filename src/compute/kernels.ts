@@ -20,11 +20,11 @@ const encoder = new TextEncoder();
 
 export const fibonacci: Handler = (kernels, input) => {
   const result = (kernels as Kernels).fibonacci(input as number);
-  return { output: BigInt.asUintN(64, result).toString() };
+  return BigInt.asUintN(64, result).toString();
 };
 
 /** Texts to vectors, one row a text. */
-export const embed: Handler = (exports, input) => {
+export const embed = (exports: WebAssembly.Exports, input: unknown): Float32Array<ArrayBuffer> => {
   const kernels = exports as Kernels;
   const bytes = new Uint8Array(kernels.memory.buffer, kernels.input(), kernels.INPUT_BYTES.value as number);
   const row = new Float32Array(kernels.memory.buffer, kernels.output(), dimensions);
@@ -41,5 +41,5 @@ export const embed: Handler = (exports, input) => {
     kernels.finish();
     vectors.set(row, index * dimensions);
   }
-  return { output: vectors, transfer: [vectors.buffer] };
+  return vectors;
 };

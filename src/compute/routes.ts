@@ -17,20 +17,13 @@ function toNetwork(address: string): string {
 /** nginx's status for a disconnected client; only the log shows it. */
 const CLIENT_LEFT = 499;
 
-export const computeRoutes = (
-  { plugin }: Http,
-  { fibonacci }: { fibonacci: ReturnType<typeof createFibonacci> },
-) =>
+export const computeRoutes = ({ plugin }: Http, fibonacci: ReturnType<typeof createFibonacci>) =>
   new Elysia({ name: 'compute', tags: ['compute'] }).use(plugin).get(
     '/compute',
     async ({ query, request, state: { origin } }) => {
       try {
-        const { n, result, durationMs } = await fibonacci(
-          query.n,
-          toNetwork(origin.address ?? ''),
-          request.signal,
-        );
-        return { n, result, duration_ms: Math.round(durationMs * 1000) / 1000 };
+        const { result, ms } = await fibonacci(query.n, toNetwork(origin.address ?? ''), request.signal);
+        return { n: query.n, result, duration_ms: Math.round(ms * 1000) / 1000 };
       } catch (error) {
         if (request.signal.aborted) return new Response(null, { status: CLIENT_LEFT });
         throw error;
@@ -54,8 +47,7 @@ export const computeRoutes = (
         summary: 'Compute a Fibonacci number by naive recursion',
         description:
           'Work for a processor, that grows with n by 1.6 a step: 50 takes most of a minute. It runs beside the requests, ' +
-          'in a thread, and ends when its client leaves. Clients share the threads by their addresses: the one that has used least is ' +
-          'next, with its shortest computation first.',
+          'in a thread, and ends when its client leaves. Addresses of clients take turns, each with its shortest computation first.',
       },
     },
   );

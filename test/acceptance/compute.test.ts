@@ -125,9 +125,8 @@ describe('/compute', () => {
     const busySeconds = (await processor()) - before.seconds;
     expect(busySeconds / ((performance.now() - before.at) / 1000)).toBeLessThan(0.5);
     const text = await (await fetch(`${setting.url}/metrics`)).text();
-    const cancelled = /^atrium_compute_work_total\{kind="fibonacci",ending="cancelled"\} (\d+)$/m.exec(
-      text,
-    )?.[1];
+    const cancelled =
+      /^atrium_compute_work_total\{lane="long",kind="fibonacci",ending="cancelled"\} (\d+)$/m.exec(text)?.[1];
     expect(Number(cancelled)).toBeGreaterThanOrEqual(THREADS);
   });
 });

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { Kernels } from '../../src/compute/kernels.ts';
 import { normaliseText } from '../../src/compute/normalise.ts';
-import { loadModule } from '../../src/infra/wasm/module.ts';
+import { loadModule } from '../../src/infra/wasm/worker.ts';
 import { KERNELS } from './support/pool.ts';
 import { embedPlainly } from './support/reference.ts';
 

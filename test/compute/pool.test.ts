@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { ServiceError } from '../../src/core/errors.ts';
 import { eventually } from '../support/child.ts';
 import { machineNow } from '../support/machine-time.ts';
-import { startPool } from './support/pool.ts';
+import { startPools } from './support/pool.ts';
 
 /** Longer than a test would wait. */
 const ENDLESS = 50;
@@ -24,38 +24,31 @@ const outcomeOf = (work: Promise<unknown>): Promise<unknown> =>
   work.catch((error: unknown) => (error instanceof Error ? error.message : error));
 
 describe('the pool', () => {
-  test('gives the parts of a list back in their order, whichever thread was first', async () => {
-    await using under = await startPool();
-    const parts = Array.from({ length: 100 }, (_, index) => index);
-    expect(await under.run('echo', undefined, { parts })).toEqual(parts);
-    const mixed = [30, 1, 29, 2, 28, 3];
-    const expected = ['832040', '1', '514229', '1', '317811', '2'];
-    expect(await under.run('fibonacci', undefined, { parts: mixed })).toEqual(expected);
-  });
-
-  test('hands vectors over whole', async () => {
-    await using under = await startPool();
+  test('gives each caller its own result', async () => {
+    await using under = await startPools();
+    const inputs = Array.from({ length: 100 }, (_, index) => index);
+    expect(await Promise.all(inputs.map((input) => under.run('echo', input)))).toEqual(inputs);
     const vectors = (await under.run('vectors', 100_000)) as Float32Array;
     expect([vectors.length, vectors.every((value) => value === 1)]).toEqual([100_000, true]);
   });
 
   test('does short work at once while every thread has long work', async () => {
-    await using under = await startPool({ threads: 1 });
+    await using under = await startPools({ threads: 1 });
     const leaving = new AbortController();
     const endless = outcomeOf(under.run('fibonacci', ENDLESS, { ...LONG, signal: leaving.signal }));
-    await eventually('the long one to run', () => under.pool.metrics().lanes.long.running === 1);
+    await eventually('the long one to run', () => under.long.metrics().running === 1);
     const startedAt = machineNow();
     for (let round = 0; round < 20; round++) expect(await under.run('echo', round)).toBe(round);
     expect(await under.run('fibonacci', 20)).toBe('6765');
     // The long one takes many times as long.
     expect(machineNow() - startedAt).toBeLessThan(20_000);
-    expect(under.pool.metrics().lanes.long).toEqual({ waiting: 0, running: 1 });
+    expect(under.long.metrics()).toMatchObject({ waiting: 0, running: 1 });
     leaving.abort('enough');
     expect(await endless).toBe('enough');
   });
 
   test('does not forget the long work over short work without end, and ends it as soon as ever', async () => {
-    await using under = await startPool({ threads: 1 });
+    await using under = await startPools({ threads: 1 });
     let over = false;
     const keep = async (): Promise<void> => {
       while (!over) await under.run('fibonacci', 20);
@@ -74,7 +67,7 @@ describe('the pool', () => {
       const allowedMs = TIMES_SHORTEST * (await timeOfShortest());
       const leaving = new AbortController();
       const endless = outcomeOf(under.run('fibonacci', ENDLESS, { ...LONG, signal: leaving.signal }));
-      await eventually('it to run', () => under.pool.metrics().lanes.long.running === 1);
+      await eventually('it to run', () => under.long.metrics().running === 1);
       const leftAt = machineNow();
       leaving.abort('left');
       expect(await endless).toBe('left');
@@ -86,20 +79,21 @@ describe('the pool', () => {
     await Promise.all(keepers);
   });
 
-  test('lets work of few parts pass work of many', async () => {
-    await using under = await startPool({ threads: 1 });
-    const many = under.run('spin', undefined, { parts: Array.from({ length: 40 }, () => 20) });
-    let over = false;
-    void many.then(() => {
-      over = true;
-    });
-    expect(await under.run('echo', 'few')).toBe('few');
-    expect(over).toBe(false);
-    await many;
+  test('shares the threads by owners, the shortest work first, and refuses the longest of who has most', async () => {
+    await using under = await startPools({ threads: 1, waitingMax: 4 });
+    const order: string[] = [];
+    const ask = (owner: string, cost: number) =>
+      under
+        .run('spin', 20, { owner, cost })
+        .then(() => void order.push(`${owner} ${cost}`))
+        .catch(({ message }: Error) => void order.push(`${owner} ${cost}: ${message}`));
+    const first = under.run('spin', 100);
+    await Promise.all([first, ask('a', 30), ask('a', 10), ask('a', 20), ask('b', 40), ask('b', 15)]);
+    expect(order).toEqual(['a 30: Test: too much is waiting already', 'a 10', 'b 15', 'a 20', 'b 40']);
   });
 
   test('refuses what is too much with 503, and counts each lane by itself', async () => {
-    await using under = await startPool({ threads: 1, waitingMax: 2 });
+    await using under = await startPools({ threads: 1, waitingMax: 2 });
     const leaving = new AbortController();
     const long = { ...LONG, signal: leaving.signal };
     const taken = [1, 2, 3].map(() => outcomeOf(under.run('fibonacci', ENDLESS, long)));
@@ -109,11 +103,11 @@ describe('the pool', () => {
     expect(await under.run('echo', 'short')).toBe('short');
     leaving.abort('left');
     expect(await Promise.all(taken)).toEqual(['left', 'left', 'left']);
-    expect(under.pool.metrics().kinds.get('fibonacci')).toMatchObject({ cancelled: 3, refused: 1 });
+    expect(under.long.metrics().counts.get('fibonacci')).toMatchObject({ cancelled: 3, refused: 1 });
   });
 
   test('frees the thread within a hundredth of the time of the work when the caller leaves', async () => {
-    await using under = await startPool({ threads: 1 });
+    await using under = await startPools({ threads: 1 });
     const timeOf = async (work: () => Promise<unknown>): Promise<number> => {
       const startedAt = performance.now();
       await work();
@@ -124,7 +118,7 @@ describe('the pool', () => {
       whole.push(await timeOf(() => under.run('fibonacci', HUNDREDTH, LONG)));
       const leaving = new AbortController();
       const endless = outcomeOf(under.run('fibonacci', ENDLESS, { ...LONG, signal: leaving.signal }));
-      await eventually('it to run', () => under.pool.metrics().lanes.long.running === 1);
+      await eventually('it to run', () => under.long.metrics().running === 1);
       left.push(
         await timeOf(async () => {
           leaving.abort('left');
@@ -137,21 +131,20 @@ describe('the pool', () => {
     // Some of them may have met a pause of the machine.
     const median = (times: number[]): number => times.toSorted((a, b) => a - b)[2] as number;
     expect(median(left)).toBeLessThan(median(whole));
-    expect(under.pool.metrics().threads.replaced).toBe(0);
   });
 
   test('ends what waits or runs for too long with 503', async () => {
-    await using under = await startPool({ threads: 1 });
-    const running = outcomeOf(under.run('fibonacci', ENDLESS, { ...LONG, runMsMax: 100 }));
-    const waiting = outcomeOf(under.run('fibonacci', ENDLESS, { ...LONG, waitMsMax: 50 }));
+    await using under = await startPools({ threads: 1 });
+    const running = outcomeOf(under.run('fibonacci', ENDLESS, { ...LONG, timeoutMs: 100 }));
+    const waiting = outcomeOf(under.run('fibonacci', ENDLESS, { ...LONG, timeoutMs: 50 }));
     expect(await waiting).toBe('Test: it did not end in time');
     expect(await running).toBe('Test: it did not end in time');
     expect(await under.run('fibonacci', 10, LONG)).toBe('55');
   });
 
   test('starts in a process of low priority that may not raise it', async () => {
-    const pool = JSON.stringify(join(import.meta.dir, 'support/pool.ts'));
-    const script = `await using under = await (await import(${pool})).startPool(); console.log(await under.run('echo', 'alive'));`;
+    const pools = JSON.stringify(join(import.meta.dir, 'support/pool.ts'));
+    const script = `await using under = await (await import(${pools})).startPools(); console.log(await under.run('echo', 'alive'));`;
     // Root may raise priorities as long as it has this capability.
     const unprivileged = process.getuid?.() === 0 ? ['setpriv', '--bounding-set=-sys_nice'] : [];
     const child = Bun.spawn([...unprivileged, 'nice', '-n', '15', process.execPath, '-e', script], {
@@ -161,45 +154,31 @@ describe('the pool', () => {
   });
 
   test('gives up a thread that does not obey, and goes on with another', async () => {
-    await using under = await startPool({ threads: 1 });
-    const deaf = outcomeOf(under.run('spin', DEAF_MS, { runMsMax: 50 }));
+    await using under = await startPools({ threads: 1 });
+    const deaf = outcomeOf(under.run('spin', DEAF_MS, { timeoutMs: 50 }));
     expect(await deaf).toBe('Test: it did not end in time');
     expect(await under.run('echo', 'again')).toBe('again');
-    expect(under.pool.metrics().threads).toEqual({ open: 1, wanted: 1, replaced: 1 });
+    expect(under.short.metrics()).toMatchObject({ threads: 1 });
   });
 
-  test('replaces a thread that is overdue, and what waits behind it goes on', async () => {
-    await using under = await startPool({ threads: 1 });
-    // Ten seconds after its time is over, a thread counts as overdue: here after one second.
-    const deaf = outcomeOf(under.run('spin', DEAF_MS, { runMsMax: -9000 }));
-    const behind = [0, 1, 2].map((each) => outcomeOf(under.run('echo', each)));
-    expect(await deaf).toBe('Test: it did not end in time');
-    expect(await Promise.all(behind)).toEqual([0, 1, 2]);
-    expect(under.pool.metrics().threads).toEqual({ open: 1, wanted: 1, replaced: 1 });
-  });
-
-  test('opens all threads of a lane but one with its first work, and refuses none that they will take', async () => {
-    await using under = await startPool({ waitingMax: 1 });
-    expect(under.pool.metrics().threads).toEqual({ open: 1, wanted: 1, replaced: 0 });
+  test('opens its threads with work, and refuses none that they will take', async () => {
+    await using under = await startPools({ waitingMax: 1 });
+    expect(under.long.metrics()).toMatchObject({ threads: 0 });
     const works = [10, 11, 12, 13].map((n) => outcomeOf(under.run('fibonacci', n, LONG)));
     expect(await Promise.all(works)).toEqual(['55', '89', '144', 'Test: too much is waiting already']);
-    await eventually('all to be open', () => under.pool.metrics().threads.open === 3);
-    expect(under.pool.metrics().threads).toEqual({ open: 3, wanted: 3, replaced: 0 });
-    expect(await under.run('echo', 'short')).toBe('short');
-    await eventually('those of short work, too', () => under.pool.metrics().threads.open === 4);
+    expect(under.long.metrics()).toMatchObject({ threads: 2 });
   });
 
   test('tells of work that fails, and keeps the thread', async () => {
-    await using under = await startPool();
+    await using under = await startPools();
     expect(await outcomeOf(under.run('fail', 'this'))).toBe('refused: this');
     expect(await outcomeOf(under.run('nothing of the kind', 0))).toBe(
       'there is no handler for nothing of the kind',
     );
-    expect(under.pool.metrics().threads.replaced).toBe(0);
   });
 
   test('answers every one of 1,000 jobs although threads are killed amid them', async () => {
-    await using under = await startPool();
+    await using under = await startPools();
     const jobs = Array.from({ length: 1000 }, (_, index) =>
       outcomeOf(index % 250 === 100 ? under.run('die', 0) : under.run('fibonacci', 10 + (index % 15))),
     );
@@ -208,35 +187,30 @@ describe('the pool', () => {
     const numbers = ['55', '89', '144', '233', '377', '610', '987', '1597', '2584', '4181', '6765'];
     numbers.push('10946', '17711', '28657', '46368');
     expect(outcomes).toEqual(outcomes.map((_, index) => (index % 250 === 100 ? died : numbers[index % 15])));
-    await eventually('all threads to be back', () => under.pool.metrics().threads.open === 2);
-    expect(under.pool.metrics().lanes).toEqual({
-      short: { waiting: 0, running: 0 },
-      long: { waiting: 0, running: 0 },
-    });
+    expect(under.short.metrics()).toMatchObject({ waiting: 0, running: 0 });
   });
 
   test('runs again what a dying thread had, and gives it up after the second one', async () => {
-    await using under = await startPool({ threads: 1 });
+    await using under = await startPools({ threads: 1 });
     const killed = outcomeOf(under.run('die', 0));
     const beside = [0, 1, 2].map((each) => outcomeOf(under.run('echo', each)));
     const again = under.run('dieOnce', new Int32Array(new SharedArrayBuffer(4)));
     expect(await killed).toBe('Test: the thread that ran it has died');
     expect(await Promise.all(beside)).toEqual([0, 1, 2]);
     expect(await again).toBe('alive');
-    expect(under.pool.metrics().threads.replaced).toBe(3);
   });
 
   test('ends everything with 503 when the service ends, and takes nothing more', async () => {
-    await using under = await startPool({ threads: 1 });
+    await using under = await startPools({ threads: 1 });
     const works = [1, 2, 3].map(() => outcomeOf(under.run('fibonacci', ENDLESS, LONG)));
-    under.pool.interrupt();
+    under.long.interrupt();
     const ending = 'The service is shutting down';
     expect(await Promise.all(works)).toEqual([ending, ending, ending]);
-    expect(await outcomeOf(under.run('echo', 1))).toBe(ending);
+    expect(await outcomeOf(under.run('echo', 1, LONG))).toBe(ending);
   });
 
   test('keeps nothing of work that is done: no timer, and no listener of its caller', async () => {
-    await using under = await startPool();
+    await using under = await startPools();
     const timers = (): number => {
       Bun.gc(true);
       return heapStats().objectTypeCounts['Timeout'] ?? 0;
@@ -245,18 +219,18 @@ describe('the pool', () => {
     await under.run('echo', 'warm', { signal });
     const before = timers();
     for (let round = 0; round < 50; round++) {
-      const works = Array.from({ length: 10 }, () => under.run('echo', round, { signal, runMsMax: 600_000 }));
+      const works = Array.from({ length: 10 }, () =>
+        under.run('echo', round, { signal, timeoutMs: 600_000 }),
+      );
       await Promise.all(works);
     }
     expect(timers() - before).toBeLessThan(100);
     expect(getEventListeners(signal, 'abort')).toEqual([]);
-    expect(under.pool.metrics().lanes.short).toEqual({ waiting: 0, running: 0 });
+    expect(under.short.metrics()).toMatchObject({ waiting: 0, running: 0 });
   });
 
-  test('whose kernels are not there says so at once', async () => {
-    const loadModule = () => Promise.reject(new Error('the kernels are not there'));
-    expect(await outcomeOf(startPool({ loadModule }))).toBe('the kernels are not there');
+  test('whose thread cannot be opened says so at once', async () => {
     const entry = new URL('./nothing.ts', import.meta.url);
-    expect(await outcomeOf(startPool({ entry }))).toBe('A thread for WASM kernels cannot be started');
+    await expect(startPools({ entry })).rejects.toThrow();
   });
 });

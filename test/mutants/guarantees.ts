@@ -96,8 +96,7 @@ export const guarantees: readonly Guarantee[] = [
     ],
     mistakes: [
       'of vectors with one score the wrong ones are kept',
-      'of questions that are compared together one has the scores of another',
-      'of two questions that are compared together one has the scores of the other',
+      'of two vectors that are compared together one has the score of the other',
       'vectors that were replaced stay in memory',
       'vectors are stored for a text that was replaced meanwhile',
       'another model answers before it has all documents',

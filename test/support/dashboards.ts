@@ -180,17 +180,6 @@ export const DASHBOARDS: readonly Dashboard[] = [
         matchers: 'route=~"/v1/([{]|metadata|filter|vector_stores).*"',
       }),
       rates('Searches by vectors', 'atrium_vectors_searches_total', 'outcome'),
-      rates('Searches by pgvector', 'atrium_vectors_graph_searches_total', 'how'),
-      {
-        title: 'Scans of vectors: mean time',
-        unit: 's',
-        queries: [
-          {
-            expr: `sum(${rate('atrium_vectors_scan_seconds_total')}) / sum(${rate('atrium_vectors_scans_total')})`,
-            legend: 'mean',
-          },
-        ],
-      },
       gauges('Passages in memory', 'atrium_vectors_passages', { by: 'instance' }),
       gauges('Memory of vectors', 'atrium_vectors_memory_bytes', { by: 'instance', unit: 'bytes' }),
       gauges('Changes that Meilisearch lacks', 'atrium_search_outbox_documents', { by: 'instance' }),
@@ -285,25 +274,7 @@ export const DASHBOARDS: readonly Dashboard[] = [
       gauges('Work that waits for a thread', 'atrium_compute_waiting', { by: 'lane' }),
       gauges('Work that runs', 'atrium_compute_running', { by: 'lane' }),
       rates('Work by kind and ending', 'atrium_compute_work_total', 'kind, ending'),
-      {
-        title: 'Mean wait for a thread',
-        unit: 's',
-        queries: [
-          {
-            expr: `sum by (kind) (${rate('atrium_compute_wait_seconds_total')}) / sum by (kind) (${rate('atrium_compute_work_total')})`,
-            legend: '{{kind}}',
-          },
-        ],
-      },
-      {
-        title: 'Threads that are busy, by kind of work',
-        unit: 'short',
-        queries: [
-          { expr: `sum by (kind) (${rate('atrium_compute_run_seconds_total')})`, legend: '{{kind}}' },
-        ],
-      },
       gauges('Threads', 'atrium_compute_threads', { by: 'instance' }),
-      gauges('Threads replaced', 'atrium_compute_threads_replaced_total', { by: 'instance' }),
     ],
   },
   {

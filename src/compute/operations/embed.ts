@@ -1,70 +1,45 @@
 import { type EmbedTexts, LOCAL_EMBEDDING_MODEL } from '../../core/embed-texts.ts';
-import type { PartResult, Pool } from '../../infra/wasm/pool.ts';
+import type { createPool } from '../../infra/wasm/pool.ts';
 import { embed } from '../kernels.ts';
-import {
-  CHARACTERS_AT_ONCE_MAX,
-  EMBEDDING_RUN_MS_MAX,
-  EMBEDDING_WAIT_MS_MAX,
-  PART_CHARACTERS_MAX,
-  PART_TEXTS_MAX,
-} from '../limits.ts';
-
-const { dimensions } = LOCAL_EMBEDDING_MODEL;
+import { CHARACTERS_AT_ONCE_MAX, EMBEDDING_MS_MAX, PART_TEXTS_MAX } from '../limits.ts';
 
 /**
- * Embeds with the built-in model: the list is divided among the threads, and the results are joined in its order. A single short text
- * needs no thread.
+ * Embeds with the built-in model. A list is divided into parts for the threads; it has at most `atOnce` parts in the queue, so that
+ * short lists pass long ones. A single short text needs no thread.
  */
-export function createEmbed({ pool }: { pool: Pool }): EmbedTexts {
-  return async (texts, signal) => {
-    const [text] = texts;
-    if (text === undefined) return new Float32Array(0);
-    if (texts.length === 1 && text.length <= CHARACTERS_AT_ONCE_MAX) {
-      signal.throwIfAborted();
-      return pool.runHere({ kind: 'embed', handler: embed, input: texts }) as Float32Array;
-    }
-    const results = await pool.run({
-      kind: 'embed',
-      lane: 'short',
-      parts: toParts(texts),
-      name: 'Embeddings',
-      waitMsMax: EMBEDDING_WAIT_MS_MAX,
-      runMsMax: EMBEDDING_RUN_MS_MAX,
-      signal,
-    });
-    const [first] = results;
-    return results.length === 1 && first !== undefined ? vectorsOf(first) : join(results, texts.length);
+export function createEmbed(pool: ReturnType<typeof createPool>, atOnce: number) {
+  let kernels: WebAssembly.Exports | undefined;
+
+  const embedTexts: EmbedTexts = async (texts, signal) => {
+    signal.throwIfAborted();
+    const [text = ''] = texts;
+    if (kernels !== undefined && texts.length === 1 && text.length <= CHARACTERS_AT_ONCE_MAX)
+      return embed(kernels, texts);
+    const vectors = new Float32Array(texts.length * LOCAL_EMBEDDING_MODEL.dimensions);
+    let next = 0;
+    const embedParts = async (): Promise<void> => {
+      while (next < texts.length) {
+        const from = next;
+        next += PART_TEXTS_MAX;
+        const { output } = await pool.run({
+          kind: 'embed',
+          input: texts.slice(from, next),
+          name: 'Embeddings',
+          timeoutMs: EMBEDDING_MS_MAX,
+          signal,
+        });
+        vectors.set(output as Float32Array, from * LOCAL_EMBEDDING_MODEL.dimensions);
+      }
+    };
+    await Promise.all(Array.from({ length: atOnce }, embedParts));
+    return vectors;
+  };
+
+  return {
+    embed: embedTexts,
+    /** To be called before the first text. */
+    load(module: WebAssembly.Module): void {
+      kernels = new WebAssembly.Instance(module, { host: { checkpoint: () => undefined } }).exports;
+    },
   };
 }
-
-function toParts(texts: readonly string[]): string[][] {
-  const parts: string[][] = [];
-  let part: string[] = [];
-  let characters = 0;
-  for (const text of texts) {
-    if (
-      part.length === PART_TEXTS_MAX ||
-      (part.length > 0 && characters + text.length > PART_CHARACTERS_MAX)
-    ) {
-      parts.push(part);
-      part = [];
-      characters = 0;
-    }
-    part.push(text);
-    characters += text.length;
-  }
-  parts.push(part);
-  return parts;
-}
-
-function join(results: readonly PartResult[], rows: number): Float32Array {
-  const vectors = new Float32Array(rows * dimensions);
-  let at = 0;
-  for (const result of results) {
-    vectors.set(vectorsOf(result), at);
-    at += vectorsOf(result).length;
-  }
-  return vectors;
-}
-
-const vectorsOf = ({ output }: PartResult): Float32Array => output as Float32Array;

@@ -6,14 +6,14 @@ import type { Logger } from '../../core/logger.ts';
 import type { RunOutcome } from '../../core/periodic.ts';
 import type { JobQueue } from '../../infra/postgres/job-queue.ts';
 import { createCatchUp } from '../jobs/catch-up.ts';
-import { EARLIER_EMBEDDING, type VectorStore } from './store.ts';
+import { type createVectorStore, EARLIER_EMBEDDING } from './store.ts';
 
 /**
  * Queues what lacks vectors of the present model, and lets that model answer where it can. Returns `again` until nothing had to be
  * queued and no workspace is answered by another model: its last documents may still be read or embedded.
  */
 export function createEmbeddingCatchUp(deps: {
-  store: Pick<VectorStore, 'findModel' | 'queueUnembedded' | 'switchTo' | 'deleteSuperseded' | 'isSwitching'>;
+  store: ReturnType<typeof createVectorStore>;
   embeddings: Pick<Embeddings, 'current'>;
   queue: Pick<JobQueue, 'backlog'>;
   wake(): void;

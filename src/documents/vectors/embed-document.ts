@@ -1,25 +1,32 @@
 // A job's work: the passages of a document get their vectors. What is stored is not made again: a job that was cut off goes
 // on where it was, and texts that the document has had before, or another one of its workspace has, cost nothing.
 
+import { LRUCache } from 'lru-cache';
 import type { Embeddings } from '../../core/embed-texts.ts';
 import { ServiceError } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Semaphore } from '../../core/semaphore.ts';
 import { abortable } from '../../core/wait.ts';
 import type { JobOutcome } from '../../infra/postgres/job-worker.ts';
-import { DIMENSIONS_MAX, EMBEDDED_AT_ONCE, EMBEDDING_CALL_MS_MAX, REFUSED_LENGTH_MIN } from './limits.ts';
-import type { Pace } from './pace.ts';
+import {
+  DIMENSIONS_MAX,
+  EMBEDDED_AT_FIRST,
+  EMBEDDED_AT_ONCE,
+  EMBEDDING_CALL_MS,
+  EMBEDDING_CALL_MS_MAX,
+  FAILED_SIZE_MS,
+  REFUSED_LENGTH_MIN,
+} from './limits.ts';
 import { quantise } from './quantise.ts';
-import type { NewVector, PassageText, StoredModel, ToEmbed, VectorStore } from './store.ts';
+import type { createVectorStore, NewVector, PassageText, StoredModel, ToEmbed } from './store.ts';
 
 export type EmbedDocumentDeps = {
-  store: Pick<VectorStore, 'findModel' | 'addModel' | 'begin' | 'passagesAfter' | 'put' | 'complete'>;
+  store: ReturnType<typeof createVectorStore>;
   embeddings: Embeddings;
   /** One permit: a process embeds one document at a time. */
   turns: Semaphore;
   /** How long a document has its turn with a model, in milliseconds. */
   turnMs: number;
-  pace: Pace;
   log: Logger;
   /** Aborts at the end of the service. */
   ending: AbortSignal;
@@ -32,7 +39,15 @@ const HARMLESS = 'text';
 type Missing = { hash: string; text: string; passageIds: PassageText['id'][] };
 
 export function createEmbedDocument(deps: EmbedDocumentDeps) {
-  const { store, embeddings, pace } = deps;
+  const { store, embeddings } = deps;
+  /**
+   * How many texts a call of each model has. A slow model gets few: with many it would not answer before its upstream times out,
+   * however often it is asked, and the questions of searches would wait behind a long call. Sizes that failed are not tried again
+   * for a while.
+   */
+  const batchSizes = new Map<string, number>();
+  const failedSizes = new LRUCache<string, number>({ max: 100, ttl: FAILED_SIZE_MS });
+  const batchSizeOf = (name: string): number => batchSizes.get(name) ?? EMBEDDED_AT_FIRST;
 
   return (id: string): Promise<JobOutcome> => deps.turns.run(() => embedOne(id));
 
@@ -82,7 +97,7 @@ export function createEmbedDocument(deps: EmbedDocumentDeps) {
       let copies = copiesOf(passages);
       let missing = missingOf(passages);
       while (copies.length > 0 || missing.length > 0) {
-        const some = missing.slice(0, pace.sizeOf(name));
+        const some = missing.slice(0, batchSizeOf(name));
         model = await embedSome({ ...document, model }, name, { copies, some });
         copies = [];
         missing = missing.slice(some.length);
@@ -141,10 +156,13 @@ export function createEmbedDocument(deps: EmbedDocumentDeps) {
           throw new Error(
             `the model ${name} has answered ${some.length} texts with ${vectors.length} vectors`,
           );
-        pace.took(name, some.length, performance.now() - startedAt);
+        const fitting = (some.length * EMBEDDING_CALL_MS) / Math.max(1, performance.now() - startedAt);
+        const most = (failedSizes.get(name) ?? EMBEDDED_AT_ONCE + 1) - 1;
+        batchSizes.set(name, Math.max(1, Math.floor(Math.min(fitting, 2 * batchSizeOf(name), most))));
         return vectors;
       } catch (error) {
-        pace.failed(name, some.length);
+        batchSizes.set(name, Math.max(1, Math.floor(some.length / 4)));
+        failedSizes.set(name, some.length);
         if (!(error instanceof ServiceError && error.kind === 'malformed')) throw error;
         refusals.push(error);
         const [only = ''] = some;

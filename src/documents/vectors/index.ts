@@ -13,23 +13,13 @@ import type { JobKind } from '../../infra/postgres/job-worker.ts';
 import { createCatchUpJob } from '../jobs/catch-up.ts';
 import { createEmbeddingCatchUp } from './catch-up.ts';
 import { createEmbedDocument } from './embed-document.ts';
-import type { VectorEngine } from './engine.ts';
-import { createGraphEngine, type GraphSearch } from './graphs/engine.ts';
+import { createGraphEngine } from './graphs/engine.ts';
 import { createGraphStore } from './graphs/store.ts';
 import { createGraphUpkeep } from './graphs/upkeep.ts';
 import { vectorsCheck, vectorsMetrics } from './health.ts';
-import {
-  EMBEDDING_LEASE_MS,
-  EMBEDDING_POLL_MS,
-  EMBEDDING_TURN_MS,
-  QUERIES_KEPT_MAX,
-  THREADS_MAX,
-} from './limits.ts';
+import { EMBEDDING_LEASE_MS, EMBEDDING_POLL_MS, EMBEDDING_TURN_MS, QUERIES_KEPT_MAX } from './limits.ts';
 import { type Answering, createLoading } from './loading.ts';
-import { createMemoryEngine } from './memory-engine.ts';
-import { createPace } from './pace.ts';
 import type { Query } from './quantise.ts';
-import { createScanner } from './scanner.ts';
 import { createSearchVectors, type SearchOutcome, type SearchVectors } from './search.ts';
 import { createSpaces } from './spaces.ts';
 import { createVectorStore, EARLIER_EMBEDDING, EMBEDDING } from './store.ts';
@@ -46,7 +36,6 @@ export type VectorsDeps = {
 
 export type VectorsSettings = {
   memoryBytesMax: number;
-  threads: number;
   /** Passages of a workspace from which on pgvector searches its vectors, where the database has that; 0: never. */
   graphPassagesMin: number;
 };
@@ -75,7 +64,6 @@ export function createVectors(deps: VectorsDeps): {
     turns,
     log,
     turnMs: EMBEDDING_TURN_MS,
-    pace: createPace(),
     ending: ending.signal,
   });
   const kind: Omit<JobKind, 'kind'> = {
@@ -109,7 +97,7 @@ export function createVectors(deps: VectorsDeps): {
     }),
     log,
   });
-  const { scanner, ...search } = createSearching(deps);
+  const { spaces, ...search } = createSearching(deps);
   return {
     ...search,
     jobs: [
@@ -120,7 +108,7 @@ export function createVectors(deps: VectorsDeps): {
         start: () => undefined,
         async stop() {
           ending.abort();
-          scanner.end();
+          spaces.end();
         },
       },
     ],
@@ -131,36 +119,26 @@ export function createVectors(deps: VectorsDeps): {
 
 function createSearching({ sql, searchSql, embeddings, settings, log }: VectorsDeps) {
   const searches = new Map<SearchOutcome, number>();
-  const scanner = createScanner({
-    threads: Math.min(THREADS_MAX, settings.threads),
-    bytesMax: settings.memoryBytesMax,
-    onLost: () => spaces.lost(),
-    log,
-  });
   const loading = createLoading(sql);
-  const spaces = createSpaces({ loading, scanner, bytesMax: settings.memoryBytesMax, log });
-  const memory = createMemoryEngine({ spaces, scanner, log });
-  const graphSearches = new Map<GraphSearch, number>();
-  const graphs = createGraphEngine(
-    (signal) => cancelledBy(searchSql, signal, sql),
-    (how) => void graphSearches.set(how, (graphSearches.get(how) ?? 0) + 1),
-  );
-  const engineFor = (answering: Answering): VectorEngine => {
-    if (answering.graph === null) return memory;
-    spaces.release(answering).catch((error: unknown) => log.warn({ err: error }, 'vectors stay in memory'));
-    return graphs;
-  };
+  const spaces = createSpaces({ loading, bytesMax: settings.memoryBytesMax, log });
+  const graphs = createGraphEngine((signal) => cancelledBy(searchSql, signal, sql));
   return {
-    scanner,
+    spaces,
     searchVectors: createSearchVectors({
       loading,
-      engineFor,
+      engineFor(answering: Answering) {
+        if (answering.graph === null) return spaces.engine;
+        spaces
+          .release(answering)
+          .catch((error: unknown) => log.warn({ err: error }, 'vectors stay in memory'));
+        return graphs;
+      },
       embeddings,
       log,
       queries: new LRUCache<string, Query>({ max: QUERIES_KEPT_MAX }),
       count: (outcome) => void searches.set(outcome, (searches.get(outcome) ?? 0) + 1),
     }),
-    checks: [vectorsCheck({ scanner, spaces })],
-    metrics: vectorsMetrics({ scanner, searches, graphSearches }),
+    checks: [vectorsCheck(spaces)],
+    metrics: vectorsMetrics({ spaces, searches }),
   };
 }

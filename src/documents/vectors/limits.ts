@@ -6,16 +6,6 @@ export const DIMENSIONS_MAX = 8192;
 /** Components of a query are integers up to this one: twelve bits, so that only the vectors themselves are rounded much. */
 export const QUERY_COMPONENT_MAX = 2047;
 
-/** Memory is given to workspaces in slabs of this size. */
-export const SLAB_BYTES = 65_536;
-
-/** Scans that read the memory together; each has a part of the scratch for its query, its results and its bitmap. */
-export const SCANS_MAX = 8;
-export const SCRATCH_BYTES = 2_097_152;
-
-/** Vectors that one scan finds at most; where more are asked for, another scan goes on behind them. */
-export const FOUND_MAX = 10_000;
-
 /** Vectors of equal texts, also of other workspaces, that are looked at for one of the passage's own. */
 export const EQUAL_TEXTS_MAX = 200;
 
@@ -23,15 +13,15 @@ export const EQUAL_TEXTS_MAX = 200;
 export const EMBEDDED_AT_ONCE = 64;
 export const EMBEDDED_AT_FIRST = 8;
 
-/** Calls that are answered before one has as many texts again as one that failed. */
-export const CALLS_BELOW_FAILED = 20;
-
 /**
  * How long one call of a model for them should take, and may take, its retries included. A question waits for at most one of them at
  * an upstream that does one after the other (QUERY_EMBEDDING_MS_MAX).
  */
 export const EMBEDDING_CALL_MS = 2000;
 export const EMBEDDING_CALL_MS_MAX = 120_000;
+
+/** How long a model that has failed is not given as many texts again. */
+export const FAILED_SIZE_MS = 600_000;
 
 /** After this time a document lets others have their turn, and goes on later. */
 export const EMBEDDING_TURN_MS = 30_000;
@@ -49,22 +39,19 @@ export const EMBEDDING_POLL_MS = 5000;
 export const SUPERSEDED_DOCUMENTS_A_STATEMENT = 50;
 
 /** Below the thread that answers requests, above work for which no request waits. */
-export const SCAN_NICENESS = 5;
+export const SEARCH_NICENESS = 5;
 
-/** More threads than this scan no faster: they wait for the memory. */
-export const THREADS_MAX = 4;
+/** The most that the vectors of one workspace may take: the linear memory of WASM ends at 4 GiB. */
+export const SPACE_BYTES_MAX = 4_000_000_000;
 
-/** Bytes that the linear memory of a thread can have for vectors. */
-export const THREAD_BYTES_MAX = 4_294_967_296 - 2 * SCANS_MAX * SCRATCH_BYTES;
-
-/** How long a thread may take to open, and to answer; a scan of a million vectors takes tens of milliseconds. */
+/** How long the thread may take to open, and to answer; a scan of a million vectors takes tens of milliseconds. */
 export const THREAD_OPEN_MS_MAX = 10_000;
 export const THREAD_ANSWER_MS_MAX = 20_000;
 
 /** Vectors that come from the database at a time. */
 export const LOADED_AT_ONCE = 2000;
 
-/** Documents whose vectors are loaded, or removed, after one look. */
+/** Documents whose vectors are removed at a time. */
 export const DOCUMENTS_A_PAGE = 1000;
 
 /** How long a search waits for vectors that are being loaded; then it goes without, and they are there for a later one. */

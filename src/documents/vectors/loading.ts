@@ -1,4 +1,4 @@
-// The statements by which vectors come into memory, and by which a search checks that those in memory are current.
+// The statements that bring vectors into memory, and that tell a search whether those in memory are current.
 
 import type { Sql } from '../../infra/postgres/client.ts';
 import { DOCUMENTS_A_PAGE, LOADED_AT_ONCE } from './limits.ts';
@@ -12,19 +12,16 @@ export type Answering = {
   /** The number of the workspace's last change, and the one up to which the tombstones of purged documents were deleted. */
   lastSequence: number;
   forgottenTo: number;
-  /** The number of the graph that is ready to be searched in place of this process's memory. */
+  /** The number of the graph that is ready to be searched instead of this process's memory. */
   graph: number | null;
 };
 
+/** Changes of a workspace after `from`, up to and with `to`. */
 type Span = Pick<Answering, 'workspaceId' | 'modelId'> & { from: number; to: number };
-
-export type Complete = { id: string; sequence: number };
-
-export type Loading = ReturnType<typeof createLoading>;
 
 export function createLoading(sql: Sql) {
   return {
-    /** Undefined where nothing has been embedded yet. */
+    /** Undefined if nothing has been embedded yet. */
     async answering(workspaceId: string): Promise<Answering | undefined> {
       const [row] = await sql<Answering[]>`
         SELECT w.workspace_id AS "workspaceId", m.id AS "modelId", m.name AS model, m.dimensions,
@@ -44,40 +41,42 @@ export function createLoading(sql: Sql) {
       return row?.count ?? 0;
     },
 
-    /** Documents that changed in the span, and have no vectors since, or others: a page of them, in order. */
-    async outdated({ workspaceId, modelId, from, to }: Span): Promise<Complete[]> {
-      return sql<Complete[]>`
-        SELECT c.document_id AS id, c.sequence FROM document_changes c LEFT JOIN document_embeddings e
-          ON e.document_id = c.document_id AND e.model_id = ${modelId}
-        WHERE c.workspace_id = ${workspaceId} AND c.sequence > ${from} AND c.sequence <= ${to}
-          AND (e.document_id IS NULL OR e.sequence > ${from})
-        ORDER BY c.sequence LIMIT ${DOCUMENTS_A_PAGE}`;
+    /** Documents that changed in the span, and have no vectors since, or others: in pages. */
+    async *outdated({ workspaceId, modelId, from, to }: Span): AsyncGenerator<string[]> {
+      for (let after = from; ; ) {
+        const page = await sql<{ id: string; sequence: number }[]>`
+          SELECT c.document_id AS id, c.sequence FROM document_changes c LEFT JOIN document_embeddings e
+            ON e.document_id = c.document_id AND e.model_id = ${modelId}
+          WHERE c.workspace_id = ${workspaceId} AND c.sequence > ${after} AND c.sequence <= ${to}
+            AND (e.document_id IS NULL OR e.sequence > ${from})
+          ORDER BY c.sequence LIMIT ${DOCUMENTS_A_PAGE}`;
+        if (page.length === 0) return;
+        yield page.map(({ id }) => id);
+        after = page.at(-1)?.sequence ?? after;
+      }
     },
 
-    /** Documents whose vectors were completed in the span: a page of them, in order. */
-    async complete({ workspaceId, modelId, from, to }: Span): Promise<(Complete & { passages: number })[]> {
-      return sql<(Complete & { passages: number })[]>`
-        SELECT document_id AS id, sequence, passages FROM document_embeddings
-        WHERE workspace_id = ${workspaceId} AND model_id = ${modelId} AND sequence > ${from} AND sequence <= ${to}
-        ORDER BY sequence LIMIT ${DOCUMENTS_A_PAGE}`;
-    },
-
-    /** The vectors of documents, as rows of memory.ts, in parts. */
-    async *rows(modelId: number, documents: readonly string[]): AsyncGenerator<Buffer> {
-      let after = { document: documents.toSorted()[0], passage: 0 as number | bigint };
+    /** The vectors of documents that were completed in the span, as stored rows of memory.ts: in parts. */
+    async *rows({ workspaceId, modelId, from, to }: Span): AsyncGenerator<Buffer> {
+      let after = { sequence: from + 1, passage: -1 as number | bigint };
       for (;;) {
         const [part] = await sql<
-          { rows: Buffer | null; count: number; document: string; passage: number | bigint }[]
+          { rows: Buffer | null; count: number; sequence: number; passage: number | bigint }[]
         >`
           WITH part AS (
-            SELECT document_id, passage_id, uuid_send(document_id) || int8send(passage_id) || vector AS row
-            FROM document_vectors
-            WHERE model_id = ${modelId} AND document_id = ANY (${documents as string[]}::uuid[])
-              AND (document_id, passage_id) > (${after.document ?? null}::uuid, ${after.passage}::bigint)
-            ORDER BY document_id, passage_id LIMIT ${LOADED_AT_ONCE})
-          SELECT string_agg(row, ''::bytea ORDER BY document_id, passage_id) AS rows, count(*)::int AS count,
-            (SELECT document_id FROM part ORDER BY document_id DESC LIMIT 1) AS document,
-            (SELECT passage_id FROM part ORDER BY document_id DESC, passage_id DESC LIMIT 1) AS passage
+            SELECT e.sequence, passage_id, uuid_send(e.document_id) || int8send(passage_id) || vector AS row
+            FROM document_embeddings e, LATERAL (
+              -- The order keeps the planner from joining whole tables.
+              SELECT passage_id, vector FROM document_vectors v
+              WHERE v.document_id = e.document_id AND v.model_id = e.model_id
+                AND (e.sequence > ${after.sequence} OR passage_id > ${after.passage}::bigint)
+              ORDER BY passage_id) stored
+            WHERE e.workspace_id = ${workspaceId} AND e.model_id = ${modelId}
+              AND e.sequence >= ${after.sequence} AND e.sequence <= ${to}
+            ORDER BY e.sequence, passage_id LIMIT ${LOADED_AT_ONCE})
+          SELECT string_agg(row, ''::bytea) AS rows, count(*)::int AS count,
+            (SELECT sequence FROM part ORDER BY sequence DESC LIMIT 1) AS sequence,
+            (SELECT passage_id FROM part ORDER BY sequence DESC, passage_id DESC LIMIT 1) AS passage
           FROM part`;
         if (part === undefined || part.rows === null) return;
         yield part.rows;

@@ -7,7 +7,7 @@ import type { Logger } from '../../core/logger.ts';
 import { isLimited } from '../../core/principal.ts';
 import type { VectorEngine } from './engine.ts';
 import { QUERY_EMBEDDING_MS_MAX, QUERY_KEPT_LENGTH_MAX } from './limits.ts';
-import type { Answering, Loading } from './loading.ts';
+import type { Answering, createLoading } from './loading.ts';
 import { type Query, toQuery } from './quantise.ts';
 import { NoRoom } from './spaces.ts';
 
@@ -41,7 +41,7 @@ export type SearchVectors = (
 export type SearchOutcome = 'found' | 'none' | 'loading' | 'no_room' | 'limited' | 'failed';
 
 export function createSearchVectors(deps: {
-  loading: Pick<Loading, 'answering'>;
+  loading: ReturnType<typeof createLoading>;
   engineFor(answering: Answering): VectorEngine;
   embeddings: Embeddings;
   queries: LRUCache<string, Query>;
@@ -110,9 +110,12 @@ export function createSearchVectors(deps: {
     const among = await documents;
     signal.throwIfAborted();
     return attempt(async () => {
-      const { places, how } = await find(embedded, { limit, documents: among && [...among] }, signal);
+      const { nearest, how } = await find(embedded, { limit, documents: among && [...among] }, signal);
       count('found');
-      const found = places.map(({ id, score }) => ({ passageId: String(id), score: score * embedded.scale }));
+      const found = nearest.map(({ id, score }) => ({
+        passageId: String(id),
+        score: score * embedded.scale,
+      }));
       return { engine: `${answering.model} (${how})`, found };
     });
   };

@@ -1,25 +1,28 @@
-// Which vectors are in memory, and that they are current. They are loaded when a search needs them, follow the numbers of
-// changes of their workspace, and leave, least recently used first, where others need their room.
+// The vectors in the memory of this process. A space is the vectors of a workspace by one model: it is loaded when a search needs it,
+// follows the changes of its workspace, and is evicted, least recently used first, when others need the room.
 
+import { join } from 'node:path';
 import type { Logger } from '../../core/logger.ts';
-import { KEPT_MS_MIN, LOADED_AT_ONCE, NO_ROOM_MS } from './limits.ts';
-import type { Answering, Complete, Loading } from './loading.ts';
-import { MEMORY_FULL, placeBytes } from './memory.ts';
-import type { Scanner } from './scanner.ts';
+import { createThread } from '../../core/thread.ts';
+import { within } from '../../core/wait.ts';
+import type { VectorEngine } from './engine.ts';
+import * as limits from './limits.ts';
+import type { Answering, createLoading } from './loading.ts';
+import { rowBytes } from './memory.ts';
+import type { SpaceSize, VectorCalls } from './thread.ts';
 
-type Space = {
-  readonly name: string;
-  /** Everything up to this change is in memory. */
+/** Compiled from assembly/ by the start and test commands. */
+const KERNEL = join(import.meta.dir, '../../../build/vectors.wasm');
+
+type Space = SpaceSize & {
+  /** Everything up to this change of the workspace is in memory; 0: nothing is. */
   sequence: number;
-  bytes: number;
   usedAtMs: number;
   noRoomUntilMs: number;
   updating: Promise<void> | undefined;
-  /** How often the threads have lost it. */
-  losses: number;
 };
 
-/** Thrown where the vectors of a workspace do not fit into the memory, or would take the room of others in use. */
+/** The vectors of a workspace do not fit into the memory, or would need the room of others in use. */
 export class NoRoom extends Error {
   constructor(workspace: string) {
     super(`the vectors of the workspace ${workspace} have no room: VECTORS_MEMORY_BYTES_MAX`);
@@ -27,117 +30,143 @@ export class NoRoom extends Error {
   }
 }
 
-export type Spaces = ReturnType<typeof createSpaces>;
-
 export function createSpaces(deps: {
-  loading: Loading;
-  scanner: Pick<Scanner, 'add' | 'remove' | 'forget'>;
+  loading: ReturnType<typeof createLoading>;
   bytesMax: number;
   log: Logger;
 }) {
-  const { loading, scanner, log } = deps;
+  const { loading, bytesMax, log } = deps;
   /** Least recently used first. */
   const spaces = new Map<string, Space>();
+  const thread = createThread<VectorCalls>({
+    entry: new URL('./thread.ts', import.meta.url),
+    settings: { kernel: KERNEL },
+    openMsMax: limits.THREAD_OPEN_MS_MAX,
+    onEnd(reason) {
+      log.error({ job: 'documents.vectors', reason }, 'the thread has ended; its vectors are loaded again');
+      for (const space of spaces.values()) clear(space);
+    },
+  });
+
+  const ask = <Name extends keyof VectorCalls>(call: Name, ...input: Parameters<VectorCalls[Name]>) =>
+    thread.ask(call, ...input, limits.THREAD_ANSWER_MS_MAX);
 
   function use(name: string): Space {
-    const space = spaces.get(name) ?? createSpace(name);
+    const space = spaces.get(name) ?? {
+      sequence: 0,
+      bytes: 0,
+      vectors: 0,
+      usedAtMs: 0,
+      noRoomUntilMs: Number.NEGATIVE_INFINITY,
+      updating: undefined,
+    };
     spaces.delete(name);
     spaces.set(name, space);
     space.usedAtMs = performance.now();
     return space;
   }
 
-  async function forget(space: Space): Promise<void> {
-    space.sequence = 0;
-    space.bytes = 0;
-    await scanner.forget(space.name);
+  const clear = (space: Space): void => void Object.assign(space, { sequence: 0, bytes: 0, vectors: 0 });
+
+  async function evict(name: string, space: Space): Promise<void> {
+    const held = space.bytes > 0;
+    clear(space);
+    if (held) await ask('forget', name);
   }
 
-  /** Makes room for so many more bytes. Throws NoRoom. */
-  async function reserve(space: Space, bytes: number, workspaceId: string): Promise<void> {
-    const others = [...spaces.values()].filter((each) => each !== space && each.bytes > 0);
-    let used = space.bytes + others.reduce((sum, each) => sum + each.bytes, 0);
-    const before = performance.now() - KEPT_MS_MIN;
-    for (const other of others) {
-      if (used + bytes <= deps.bytesMax) break;
-      if (other.usedAtMs > before || other.updating !== undefined) continue;
-      used -= other.bytes;
-      log.info({ space: other.name }, 'vectors leave the memory for others');
-      await forget(other);
+  /** Evicts spaces that were not used recently until so many more bytes fit. Throws NoRoom. */
+  async function makeRoom(space: Space, bytes: number, workspaceId: string): Promise<void> {
+    const heldBytes = (): number => spaces.values().reduce((sum, each) => sum + each.bytes, 0);
+    const recently = performance.now() - limits.KEPT_MS_MIN;
+    for (const [name, other] of spaces) {
+      if (heldBytes() + bytes <= bytesMax) break;
+      if (other === space || other.bytes === 0 || other.usedAtMs > recently || other.updating !== undefined)
+        continue;
+      log.info({ space: name }, 'vectors leave the memory for others');
+      await evict(name, other);
     }
-    if (used + bytes > deps.bytesMax) throw noRoom(space, workspaceId);
-    space.bytes += bytes;
+    if (heldBytes() + bytes <= bytesMax && space.bytes + bytes <= limits.SPACE_BYTES_MAX) return;
+    space.noRoomUntilMs = performance.now() + limits.NO_ROOM_MS;
+    throw new NoRoom(workspaceId);
   }
 
-  async function update(
-    space: Space,
-    { workspaceId, modelId, dimensions, ...answering }: Answering,
-  ): Promise<void> {
-    const to = answering.lastSequence;
-    const { losses } = space;
+  /** Loads what has changed, or everything if the tombstones of documents that were purged since have been deleted. */
+  async function update(name: string, space: Space, answering: Answering): Promise<void> {
+    const { workspaceId, modelId, dimensions, lastSequence: to, forgottenTo } = answering;
+    const span = (from: number) => ({ workspaceId, modelId, from, to });
     try {
-      // Everything is loaded anew also where the tombstones of documents purged since were deleted.
-      if (space.sequence === 0 || answering.forgottenTo > space.sequence) await forget(space);
-      const span = (from: number) => ({ workspaceId, modelId, from, to });
+      if (forgottenTo > space.sequence) await evict(name, space);
       const from = space.sequence;
-      const count = await loading.count(span(from));
-      await reserve(space, count * placeBytes(dimensions), workspaceId);
-      let bytes = await scanner.add(space.name, dimensions, new Uint8Array(0));
-      if (from > 0) {
-        for await (const page of pagesFrom(from, (at) => loading.outdated(span(at))))
-          bytes = await scanner.remove(
-            space.name,
-            page.map(({ id }) => id),
-          );
-      }
-      for await (const page of pagesFrom(from, (at) => loading.complete(span(at)))) {
-        for (const documents of groupsOf(page))
-          for await (const rows of loading.rows(modelId, documents))
-            bytes = await scanner.add(space.name, dimensions, rows);
-      }
-      // Where the threads have ended meanwhile, the new ones hold only what was loaded since.
-      if (space.losses === losses) Object.assign(space, { sequence: to, bytes });
+      const vectors = await loading.count(span(from));
+      await makeRoom(space, vectors * rowBytes(dimensions), workspaceId);
+      const apply = async (change: Promise<SpaceSize>) => Object.assign(space, await change);
+      if (from === 0) await apply(ask('create', { space: name, dimensions, vectors }));
+      else await apply(ask('reserve', { space: name, vectors }));
+      if (from > 0)
+        for await (const documents of loading.outdated(span(from)))
+          await apply(ask('remove', { space: name, documents }));
+      for await (const rows of loading.rows(span(from))) await apply(ask('add', { space: name, rows }));
+      space.sequence = to;
     } catch (error) {
-      // They may be there in part.
-      if (!(error instanceof NoRoom)) await forget(space).catch(() => undefined);
-      // All have room for them, but one thread not for its share.
-      throw isFull(error) ? noRoom(space, workspaceId) : error;
+      // A part of the changes may be in memory.
+      if (!(error instanceof NoRoom)) await evict(name, space).catch(() => undefined);
+      throw error;
     }
   }
+
+  /** Resolves when the space is as the database is at the change that `answering` states, or at a later one. */
+  async function bringUpToDate(name: string, space: Space, answering: Answering): Promise<true> {
+    while (space.sequence < answering.lastSequence) {
+      if (space.noRoomUntilMs > performance.now()) throw new NoRoom(answering.workspaceId);
+      space.updating ??= update(name, space, answering).finally(() => {
+        space.updating = undefined;
+      });
+      await space.updating;
+    }
+    return true;
+  }
+
+  const engine: VectorEngine = {
+    async open(answering) {
+      const name = nameOf(answering);
+      const space = use(name);
+      const current = bringUpToDate(name, space, answering);
+      current.catch((error: unknown) => {
+        if (!(error instanceof NoRoom))
+          log.warn({ workspace: answering.workspaceId, err: error }, 'vectors cannot be loaded');
+      });
+      if (!(await within(current, limits.LOAD_WAIT_MS, () => false))) return undefined;
+      return async ({ components }, { limit, documents }) => {
+        try {
+          const nearest = await ask('nearest', { space: name, components, limit, documents });
+          return { nearest, how: 'exact scan' };
+        } catch (error) {
+          space.sequence = 0;
+          throw error;
+        }
+      };
+    },
+  };
 
   return {
-    /**
-     * Resolves when the vectors are in memory as they are in the database at the change that `answering` states, or at a
-     * later one. Rejects with NoRoom, and as the database and the threads do.
-     */
-    async current(answering: Answering): Promise<string> {
-      const space = use(nameOf(answering));
-      while (space.sequence < answering.lastSequence) {
-        if (space.noRoomUntilMs > performance.now()) throw new NoRoom(answering.workspaceId);
-        space.updating ??= update(space, answering).finally(() => {
-          space.updating = undefined;
-        });
-        await space.updating;
-      }
-      return space.name;
+    engine,
+    /** Frees the memory of a workspace that another engine searches. */
+    async release(answering: Pick<Answering, 'workspaceId' | 'modelId'>): Promise<void> {
+      const name = nameOf(answering);
+      const space = spaces.get(name);
+      if (space !== undefined && space.updating === undefined) await evict(name, space);
     },
-    /** Gives the memory back: another engine searches these vectors. */
-    async release({ workspaceId, modelId }: Pick<Answering, 'workspaceId' | 'modelId'>): Promise<void> {
-      const space = spaces.get(nameOf({ workspaceId, modelId }));
-      if (space !== undefined && space.sequence > 0 && space.updating === undefined) await forget(space);
-    },
-    /** The threads have lost what they held of a space, or of all. */
-    lost(name?: string): void {
-      for (const space of spaces.values())
-        if (name === undefined || space.name === name)
-          Object.assign(space, { sequence: 0, bytes: 0, losses: space.losses + 1 });
-    },
+    /** Starts the thread again. Searches load what it had. */
+    restart: (): void => thread.replace(),
+    end: (): void => thread.end(),
     metrics: () => {
       const now = performance.now();
       const all = [...spaces.values()];
       return {
         loaded: all.filter(({ sequence }) => sequence > 0).length,
         withoutRoom: all.filter(({ noRoomUntilMs }) => noRoomUntilMs > now).length,
+        bytes: all.reduce((sum, { bytes }) => sum + bytes, 0),
+        vectors: all.reduce((sum, { vectors }) => sum + vectors, 0),
       };
     },
   };
@@ -145,48 +174,3 @@ export function createSpaces(deps: {
 
 const nameOf = ({ workspaceId, modelId }: Pick<Answering, 'workspaceId' | 'modelId'>): string =>
   `${workspaceId} ${modelId}`;
-
-function noRoom(space: Space, workspaceId: string): NoRoom {
-  space.noRoomUntilMs = performance.now() + NO_ROOM_MS;
-  return new NoRoom(workspaceId);
-}
-
-const isFull = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && error.code === MEMORY_FULL;
-
-const createSpace = (name: string): Space => ({
-  name,
-  sequence: 0,
-  bytes: 0,
-  usedAtMs: 0,
-  noRoomUntilMs: Number.NEGATIVE_INFINITY,
-  updating: undefined,
-  losses: 0,
-});
-
-async function* pagesFrom<Row extends Complete>(
-  from: number,
-  read: (from: number) => Promise<Row[]>,
-): AsyncGenerator<Row[]> {
-  for (let at = from; ; ) {
-    const page = await read(at);
-    if (page.length === 0) return;
-    yield page;
-    at = page.at(-1)?.sequence ?? at;
-  }
-}
-
-/** Documents whose vectors are read together. */
-function groupsOf(page: readonly (Complete & { passages: number })[]): string[][] {
-  const groups: string[][] = [];
-  let room = 0;
-  for (const { id, passages } of page) {
-    if (groups.length === 0 || room < passages) {
-      groups.push([]);
-      room = LOADED_AT_ONCE;
-    }
-    groups.at(-1)?.push(id);
-    room -= passages;
-  }
-  return groups;
-}

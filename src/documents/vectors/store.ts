@@ -38,8 +38,6 @@ export type NewVector = { passageId: number | bigint; hash: string; vector: Buff
 /** `changed`: its passages were replaced or purged meanwhile, or some have no vector. */
 type Completion = 'complete' | 'changed';
 
-export type VectorStore = ReturnType<typeof createVectorStore>;
-
 /**
  * Queues a document whose passages are replaced, or removes its vectors where it has none from now on. Within the caller's
  * transaction, which has locked its contents.

@@ -1,60 +1,63 @@
-// The code of a thread that holds a share of the vectors, and scans it: those of each n-th document by its id, of n threads.
+// The thread that holds the vectors of workspaces in memory, and finds the nearest ones.
 
 import { serveThread } from '../../core/thread.ts';
-import { askForHugePages } from '../../infra/wasm/huge-pages.ts';
-import { beNice } from '../../infra/wasm/niceness.ts';
-import type { Kernels } from './kernels.ts';
-import { SCAN_NICENESS } from './limits.ts';
-import { createVectorMemory, rowBytes } from './memory.ts';
-import type { Place } from './place.ts';
-import type { Scan } from './scratch.ts';
+import { beNice, loadModule } from '../../infra/wasm/worker.ts';
+import type { NearestPassage } from './engine.ts';
+import { SEARCH_NICENESS } from './limits.ts';
+import { createVectorMemory } from './memory.ts';
 
-export type VectorThreadSettings = {
-  module: WebAssembly.Module;
-  bytesMax: number;
-  /** Which of how many threads it is. */
-  share: { index: number; count: number };
-};
+export type SpaceSize = { bytes: number; vectors: number };
 
-/** In bytes; of the space, and of all. */
-type Size = { space: number; bytes: number; vectors: number };
-
-/** Each answers with the size of the memory that is in use afterwards. */
+/**
+ * `space`: the vectors of a workspace by one model. All calls but `create` and `forget` fail for a space that is not in memory, so a
+ * thread that was started again never answers with a part of the vectors.
+ */
 export type VectorCalls = {
-  /** Takes those of the rows that are its share, perhaps none. */
-  add(input: { space: string; dimensions: number; rows: Uint8Array }): Size;
-  remove(input: { space: string; documents: readonly string[] }): Size;
-  forget(input: { space: string }): Size;
-  scan(input: { space: string; scans: readonly Scan[] }): Place[][];
+  /** Makes an empty space with room for so many vectors. */
+  create(input: { space: string; dimensions: number; vectors: number }): SpaceSize;
+  /** Makes room for so many more vectors. */
+  reserve(input: { space: string; vectors: number }): SpaceSize;
+  add(input: { space: string; rows: Uint8Array }): SpaceSize;
+  remove(input: { space: string; documents: readonly string[] }): SpaceSize;
+  forget(space: string): void;
+  nearest(input: {
+    space: string;
+    components: Int16Array;
+    limit: number;
+    documents: readonly string[] | undefined;
+  }): NearestPassage[];
 };
 
-/** The last byte of a document's id is random. */
-const SHARING_BYTE = 15;
-
-serveThread<VectorThreadSettings, VectorCalls>(({ module, bytesMax, share }) => {
-  const kernels = new WebAssembly.Instance(module).exports as unknown as Kernels;
-  const memory = createVectorMemory(kernels, bytesMax, askForHugePages);
-  beNice(SCAN_NICENESS);
+serveThread<{ kernel: string }, VectorCalls>(async ({ kernel }) => {
+  const module = await loadModule(kernel);
+  const spaces = new Map<string, ReturnType<typeof createVectorMemory>>();
+  const known = (space: string): ReturnType<typeof createVectorMemory> => {
+    const memory = spaces.get(space);
+    if (memory === undefined) throw new Error('these vectors are not in memory');
+    return memory;
+  };
+  const change = (space: string, apply: (memory: ReturnType<typeof known>) => void): SpaceSize => {
+    const memory = known(space);
+    apply(memory);
+    return { bytes: memory.bytes(), vectors: memory.count() };
+  };
+  beNice(SEARCH_NICENESS);
   return {
     opened: undefined,
     calls: {
-      add({ space, dimensions, rows }) {
-        memory.add(space, dimensions, new Uint8Array(0));
-        const step = rowBytes(dimensions);
-        for (let start = 0; start < rows.length; start += step)
-          if ((rows[start + SHARING_BYTE] ?? 0) % share.count === share.index)
-            memory.add(space, dimensions, rows.subarray(start, start + step));
-        return memory.size(space);
+      create({ space, dimensions, vectors }) {
+        spaces.set(space, createVectorMemory(module, dimensions));
+        return change(space, (memory) => memory.reserve(vectors));
       },
-      remove({ space, documents }) {
-        memory.remove(space, documents);
-        return memory.size(space);
+      reserve: ({ space, vectors }) => change(space, (memory) => memory.reserve(vectors)),
+      add: ({ space, rows }) => change(space, (memory) => memory.add(rows)),
+      remove: ({ space, documents }) => change(space, (memory) => memory.remove(documents)),
+      forget(space) {
+        // Otherwise the engine collects the memory only after it has made much else.
+        if (spaces.delete(space)) Bun.gc(true);
       },
-      forget({ space }) {
-        memory.forget(space);
-        return memory.size(space);
-      },
-      scan: ({ space, scans }) => memory.scan(space, scans),
+      nearest: ({ space, components, limit, documents }) =>
+        known(space).nearest(components, limit, documents),
     },
   };
 });

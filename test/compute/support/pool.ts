@@ -1,7 +1,6 @@
 import { join } from 'node:path';
-import { loadModule } from '../../../src/infra/wasm/module.ts';
-import { createPool, type Pool, type PoolOptions } from '../../../src/infra/wasm/pool.ts';
-import type { Work } from '../../../src/infra/wasm/work.ts';
+import { createPool, type Work } from '../../../src/infra/wasm/pool.ts';
+import { loadModule } from '../../../src/infra/wasm/worker.ts';
 import { silentLog } from '../../support/database.ts';
 
 export const KERNELS = join(import.meta.dir, '../../../build/kernels.wasm');
@@ -9,39 +8,45 @@ export const KERNELS = join(import.meta.dir, '../../../build/kernels.wasm');
 /** Of work without a limit of its own: threads of low priority get a small part of a busy machine. */
 const PATIENCE_MS = 600_000;
 
-export type PoolUnderTest = AsyncDisposable & {
-  pool: Pool;
-  /** Does one part, or several, and gives what came out. */
-  run(kind: string, input: unknown, options?: Partial<Work>): Promise<unknown>;
-};
+type Options = Partial<Work> & { lane?: 'short' | 'long' };
 
-/** A pool with the kernels of the service; by default two threads that do what test/compute/support/thread.ts says. */
-export async function startPool(options: Partial<PoolOptions> = {}): Promise<PoolUnderTest> {
-  const pool = createPool({
-    name: 'test.threads',
-    entry: new URL('./thread.ts', import.meta.url),
-    loadModule: () => loadModule(KERNELS),
-    threads: 2,
-    waitingMax: 2000,
-    log: silentLog,
-    ...options,
-  });
-  await pool.job.start();
+/**
+ * Two pools with the kernels of the service, as the area of compute has them; by default with two threads each that do what
+ * test/compute/support/thread.ts says.
+ */
+export async function startPools(options: Partial<Parameters<typeof createPool>[0]> = {}) {
+  const create = (niceness: number) =>
+    createPool({
+      name: 'test.threads',
+      entry: new URL('./thread.ts', import.meta.url),
+      threads: 2,
+      niceness,
+      waitingMax: 2000,
+      log: silentLog,
+      ...options,
+    });
+  const lanes = { short: create(10), long: create(15) };
+  const module = await loadModule(KERNELS);
+  await Promise.all([lanes.short.start(module, 1), lanes.long.start(module, 0)]);
   return {
-    pool,
-    run: async (kind, input, work = {}) => {
-      const results = await pool.run({
+    ...lanes,
+    /** Does one piece of work, and returns what came out. */
+    async run(kind: string, input: unknown, { lane = 'short', ...work }: Options = {}): Promise<unknown> {
+      const { output } = await lanes[lane].run({
         kind,
-        lane: 'short',
-        parts: [input],
+        input,
         name: 'Test',
-        waitMsMax: PATIENCE_MS,
-        runMsMax: PATIENCE_MS,
+        timeoutMs: PATIENCE_MS,
         signal: new AbortController().signal,
         ...work,
       });
-      return work.parts === undefined ? results[0]?.output : results.map(({ output }) => output);
+      return output;
     },
-    [Symbol.asyncDispose]: () => pool.job.stop(),
+    async [Symbol.asyncDispose]() {
+      for (const pool of Object.values(lanes)) {
+        pool.interrupt();
+        pool.end();
+      }
+    },
   };
 }

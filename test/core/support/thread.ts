@@ -9,13 +9,12 @@ export type Asked = {
   hang(): string;
   fail(code: string): void;
   die(): void;
-  notify(text: string): void;
 };
 
 /** `shared`: how many threads were started, and whether the gate is open. */
 type Settings = { opensLate: boolean; shared: SharedArrayBuffer };
 
-serveThread<Settings, Asked, string>(({ opensLate, shared }, notify) => {
+serveThread<Settings, Asked, string>(({ opensLate, shared }) => {
   const words = new Int32Array(shared);
   const pass = (): void => void Atomics.wait(words, 1, 0);
   if (Atomics.add(words, 0, 1) === 0 && opensLate) pass();
@@ -35,7 +34,6 @@ serveThread<Settings, Asked, string>(({ opensLate, shared }, notify) => {
         throw Object.assign(new Error('refused'), { code });
       },
       die: () => process.exit(1),
-      notify: (text) => notify({ text }),
     },
   };
 });

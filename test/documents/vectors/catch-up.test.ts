@@ -24,7 +24,7 @@ async function setting() {
     searchSql: sql,
     queue,
     embeddings: model,
-    settings: { memoryBytesMax: 1_000_000, graphPassagesMin: 0, threads: 1, catchUpIntervalSeconds: 3600 },
+    settings: { memoryBytesMax: 1_000_000, graphPassagesMin: 0, catchUpIntervalSeconds: 3600 },
     log,
   });
   const [catchUp] = vectors.jobs;

@@ -7,7 +7,6 @@ import { newRandomId } from '../../../src/core/ids.ts';
 import { createSemaphore } from '../../../src/core/semaphore.ts';
 import { createEmbedDocument } from '../../../src/documents/vectors/embed-document.ts';
 import { EMBEDDED_AT_FIRST, EMBEDDED_AT_ONCE } from '../../../src/documents/vectors/limits.ts';
-import { createPace } from '../../../src/documents/vectors/pace.ts';
 import { dequantise } from '../../../src/documents/vectors/quantise.ts';
 import { createVectorStore, EARLIER_EMBEDDING, EMBEDDING } from '../../../src/documents/vectors/store.ts';
 import { silentLog, testDatabase } from '../../support/database.ts';
@@ -31,7 +30,6 @@ async function setting({ turnMs = 60_000, store = createVectorStore(sql) } = {})
     embeddings: model,
     turns,
     turnMs,
-    pace: createPace(),
     log: silentLog as never,
     ending: ending.signal,
   });

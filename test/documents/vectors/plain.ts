@@ -1,7 +1,8 @@
 // What the kernel does, in the plainest TypeScript.
 
-import { byScore, type Place } from '../../../src/documents/vectors/place.ts';
-import type { Scan } from '../../../src/documents/vectors/scratch.ts';
+import { byScore, type NearestPassage } from '../../../src/documents/vectors/engine.ts';
+
+type Scan = { components: Int16Array; limit: number; documents: readonly string[] | undefined };
 
 export type PlainRow = { document: string; id: bigint; stored: Buffer };
 
@@ -23,13 +24,11 @@ const scoreOf = (components: Int16Array, stored: Buffer): number => {
 
 export function findPlainly(
   rows: readonly PlainRow[],
-  { components, limit, behind, documents }: Scan,
-): Place[] {
+  { components, limit, documents }: Scan,
+): NearestPassage[] {
   return rows
     .filter(({ document }) => documents === undefined || documents.includes(document))
     .map(({ id, stored }) => ({ id, score: scoreOf(components, stored) }))
-    .filter((each) => behind === undefined || byScore(behind, each) < 0)
-    .filter((each) => behind === undefined || each.id !== behind.id)
     .sort(byScore)
     .slice(0, limit);
 }

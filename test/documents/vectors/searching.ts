@@ -6,10 +6,7 @@ import { createSemaphore } from '../../../src/core/semaphore.ts';
 import { createEmbedDocument } from '../../../src/documents/vectors/embed-document.ts';
 import { createGraphEngine } from '../../../src/documents/vectors/graphs/engine.ts';
 import { createLoading } from '../../../src/documents/vectors/loading.ts';
-import { createMemoryEngine } from '../../../src/documents/vectors/memory-engine.ts';
-import { createPace } from '../../../src/documents/vectors/pace.ts';
 import { type Query, toQuery } from '../../../src/documents/vectors/quantise.ts';
-import { createScanner } from '../../../src/documents/vectors/scanner.ts';
 import {
   createSearchVectors,
   type SearchOutcome,
@@ -24,12 +21,10 @@ import { findPlainly } from './plain.ts';
 
 const log = silentLog as never;
 
-export function searching(sql: Sql, model: FakeModel, { bytesMax = 2 ** 26, threads = 2 } = {}) {
+export function searching(sql: Sql, model: FakeModel, { bytesMax = 2 ** 26 } = {}) {
   const outcomes: SearchOutcome[] = [];
-  const scanner = createScanner({ threads, bytesMax, onLost: () => spaces.lost(), log });
   const loading = createLoading(sql);
-  const spaces = createSpaces({ loading, scanner, bytesMax, log });
-  const memory = createMemoryEngine({ spaces, scanner, log });
+  const spaces = createSpaces({ loading, bytesMax, log });
   const graphs = createGraphEngine(() => sql);
   const queries = new LRUCache<string, Query>({ max: 100 });
   const search: SearchVectors = async (...request) => {
@@ -40,7 +35,7 @@ export function searching(sql: Sql, model: FakeModel, { bytesMax = 2 ** 26, thre
         embeddings: model,
         queries,
         log,
-        engineFor: ({ graph }) => (graph === null ? memory : graphs),
+        engineFor: ({ graph }) => (graph === null ? spaces.engine : graphs),
         count: (counted) => {
           outcome = counted;
         },
@@ -51,7 +46,7 @@ export function searching(sql: Sql, model: FakeModel, { bytesMax = 2 ** 26, thre
       return found;
     }
   };
-  return { search, scanner, spaces, outcomes, [Symbol.dispose]: scanner.end };
+  return { search, spaces, outcomes, [Symbol.dispose]: spaces.end };
 }
 
 export function setting(sql: Sql, model: FakeModel) {
@@ -68,7 +63,6 @@ export function setting(sql: Sql, model: FakeModel) {
       log,
       ending,
       turnMs: 60_000,
-      pace: createPace(),
     }),
   };
 }
@@ -84,7 +78,7 @@ export async function expected(
     FROM document_vectors v JOIN document_embeddings e ON e.document_id = v.document_id AND e.model_id = v.model_id
     JOIN document_passages p ON p.id = v.passage_id WHERE e.workspace_id = ${workspaceId}`;
   const { components, scale } = toQuery(vectorOf(query));
-  const scan = { components, limit, behind: undefined, documents: documents && [...documents] };
+  const scan = { components, limit, documents: documents && [...documents] };
   const plain = rows.map((row) => ({ ...row, id: BigInt(row.id) }));
   return findPlainly(plain, scan).map(({ id, score }) => ({ passageId: String(id), score: score * scale }));
 }

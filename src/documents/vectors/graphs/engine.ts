@@ -3,19 +3,13 @@
 // Components are integers that a halfvec holds as they are, so that scores are those of the scan in memory.
 
 import type { Fragment, Transaction } from '../../../infra/postgres/client.ts';
-import type { VectorEngine } from '../engine.ts';
+import type { NearestPassage, VectorEngine } from '../engine.ts';
 import { GRAPH_FOUND_MAX } from '../limits.ts';
-import type { Place } from '../place.ts';
 
 type Row = { id: number | bigint; score: number };
 
-export type GraphSearch = 'graph' | 'exact';
-
 /** `statements`: those that are cancelled when the signal aborts, on connections as `connectForSearch` makes them. */
-export function createGraphEngine(
-  statements: (signal: AbortSignal) => Transaction,
-  count: (how: GraphSearch) => void = () => undefined,
-): VectorEngine {
+export function createGraphEngine(statements: (signal: AbortSignal) => Transaction): VectorEngine {
   return {
     async open({ graph, modelId, dimensions }) {
       if (graph === null) throw new Error('this workspace has no graph');
@@ -24,11 +18,8 @@ export function createGraphEngine(
         const query = sql`${`[${components.join()}]`}::text::halfvec`;
         const score = sql`(-(components <#> ${query}))::real * scale`;
         if (documents === undefined && limit <= GRAPH_FOUND_MAX) {
-          const places = toPlaces(await nearest(sql, { graph, dimensions, query, score, limit }));
-          if (places.length === limit) {
-            count('graph');
-            return { places, how: 'pgvector, HNSW' };
-          }
+          const found = toPassages(await nearest(sql, { graph, dimensions, query, score, limit }));
+          if (found.length === limit) return { nearest: found, how: 'pgvector, HNSW' };
         }
         const among =
           documents === undefined
@@ -37,8 +28,7 @@ export function createGraphEngine(
         const rows = await sql<Row[]>`
           SELECT passage_id AS id, ${score} AS score FROM document_graph_vectors WHERE ${among}
           ORDER BY 2 DESC, 1 LIMIT ${limit}`;
-        count('exact');
-        return { places: toPlaces(rows), how: 'pgvector, exact' };
+        return { nearest: toPassages(rows), how: 'pgvector, exact' };
       };
     },
   };
@@ -60,5 +50,5 @@ async function nearest(
 }
 
 /** The server writes a score with as many digits as distinguish it from others of 32 bits. */
-const toPlaces = (rows: readonly Row[]): Place[] =>
+const toPassages = (rows: readonly Row[]): NearestPassage[] =>
   rows.map(({ id, score }) => ({ id: BigInt(id), score: Math.fround(score) }));

@@ -9,7 +9,7 @@ import { abortable, sleep } from '../../../core/wait.ts';
 import type { Reserved, Sql } from '../../../infra/postgres/client.ts';
 import { FIRST_ID } from '../../rows.ts';
 import { GRAPH_LOOK_MS } from '../limits.ts';
-import { placeBytes } from '../memory.ts';
+import { rowBytes } from '../memory.ts';
 import type { GraphState, GraphStore } from './store.ts';
 
 /**
@@ -25,7 +25,7 @@ export function createGraphUpkeep(deps: {
 }) {
   const { store, passagesMin, log } = deps;
   const leastOf = ({ dimensions }: GraphState): number =>
-    Math.min(passagesMin, deps.memoryBytesMax / placeBytes(dimensions));
+    Math.min(passagesMin, deps.memoryBytesMax / rowBytes(dimensions));
   const isWanted = (state: GraphState): boolean =>
     passagesMin > 0 && state.passages >= leastOf(state) * (state.id === null ? 1 : 0.5);
 
