@@ -182,7 +182,7 @@ test('files of the front end are, too, but for its messages', () => {
 
 /** Lines that each part of the server has reached. They only fall; a new capability raises its own area's in the commit that brings it. */
 const LENGTHS = {
-  'src/': 62_010,
+  'src/': 62_030,
   'src/access/': 4125,
   'src/bots/': 2151,
   'src/chat/': 4195,
@@ -192,10 +192,10 @@ const LENGTHS = {
   'src/core/': 3055,
   'src/documents/': 15_525,
   'src/embedded/': 3405,
-  'src/gateway/': 9300,
+  'src/gateway/': 9310,
   'src/http/': 4070,
   'src/infra/': 4320,
-  'src/usage/': 4425,
+  'src/usage/': 4430,
 };
 
 test.each(Object.entries(LENGTHS))('%s has at most %d lines', (folder, linesMax) => {

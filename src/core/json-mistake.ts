@@ -1,10 +1,15 @@
 // Limits of JSON texts, and the place of the first mistake in one, in the words of Python's decoder, which FastAPI answers.
 
-/** The depth of arrays and objects, and the number of values (members and items). */
-export type JsonLimits = { nestingMax: number; valuesMax: number };
+/**
+ * The depth of arrays and objects, and the number of values (members and items): `exactValuesMax` of them (default EXACT_VALUES_MAX) where a
+ * number has more digits than a double keeps, because the engine parses such a text far more slowly.
+ */
+export type JsonLimits = { nestingMax: number; valuesMax: number; exactValuesMax?: number };
+
+export const EXACT_VALUES_MAX = 131_072;
 
 /** Why a text is refused: it is malformed, or exceeds a limit. */
-export type JsonMistakeKind = 'syntax' | 'nesting' | 'values' | 'number';
+export type JsonMistakeKind = 'syntax' | 'nesting' | 'values' | 'digits' | 'number';
 
 export class JsonMistake extends Error {
   readonly kind: JsonMistakeKind;

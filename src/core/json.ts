@@ -1,7 +1,7 @@
 // JSON without loss of digits: a number that a double would round keeps its text (JSON.rawJSON and the `source` of JSON.parse's reviver,
 // TC39 "JSON.parse source text access"), and JSON.stringify writes it back verbatim.
 
-import { checkJson, isWithin, type JsonLimits } from './json-mistake.ts';
+import { checkJson, EXACT_VALUES_MAX, isWithin, type JsonLimits, JsonMistake } from './json-mistake.ts';
 import { createPauses, inSlices, nextTimeSlice } from './time-slices.ts';
 
 declare global {
@@ -23,6 +23,7 @@ const EVERY_SUCH_NUMBER = new RegExp(MAY_LOSE_DIGITS, 'g');
 export const NO_LIMITS: JsonLimits = {
   nestingMax: Number.POSITIVE_INFINITY,
   valuesMax: Number.POSITIVE_INFINITY,
+  exactValuesMax: Number.POSITIVE_INFINITY,
 };
 
 /** For texts of known size and origin. Throws on malformed text, and on numbers that the database cannot store, such as 1e400. */
@@ -48,6 +49,11 @@ export async function parseJsonWithin(
   if (!(await inSlices(isWithin(text, options)))) await check();
   try {
     const losesDigits = (await inSlices(mayLoseDigits(text))) && (await hasInexactNumber(text));
+    const exactValuesMax = options.exactValuesMax ?? EXACT_VALUES_MAX;
+    if (losesDigits && !(await inSlices(isWithin(text, { ...options, valuesMax: exactValuesMax })))) {
+      const message = `More than ${exactValuesMax} values beside a number of more digits than a double keeps`;
+      throw new JsonMistake('digits', message, 0);
+    }
     // The engine parses a large text at once: nothing else is done in the same turn of the event loop.
     if (text.length > PIECE_LENGTH) await nextTimeSlice();
     if (!losesDigits) return JSON.parse(text);

@@ -10,6 +10,8 @@ export const SPAN_CONTENT_BYTES_MAX = 65_536;
 /** Members besides `input` that go with each part of a large batch of embeddings. */
 export const EMBEDDING_OPTIONS_LENGTH_MAX = 65_536;
 
+/** Largest request for embeddings: several times what providers take (300,000 tokens), and little enough to be parsed in one go. */
+export const EMBEDDINGS_BODY_BYTES_MAX = 8_388_608;
 /** Largest answer that comes whole, and largest event of a stream. */
 export const ANSWER_BYTES_MAX = 67_108_864;
 export const EVENT_BYTES_MAX = 16_777_216;

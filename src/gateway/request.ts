@@ -8,7 +8,7 @@ import {
   NO_LIMITS,
   parseJsonWithin,
 } from '../core/json.ts';
-import { JsonMistake, type JsonMistakeKind } from '../core/json-mistake.ts';
+import { EXACT_VALUES_MAX, JsonMistake, type JsonMistakeKind } from '../core/json-mistake.ts';
 import { OpenAiRefusal } from '../http/openai-error.ts';
 import { BODY_LIMITS, MODEL_LENGTH_MAX } from './limits.ts';
 
@@ -62,6 +62,7 @@ const MISTAKES: Record<JsonMistakeKind, string> = {
   number: 'The body is not valid JSON',
   nesting: 'The body is nested too deeply',
   values: `The body holds more than ${BODY_LIMITS.valuesMax} values`,
+  digits: `The body holds a number of more digits than a double keeps, and more than ${EXACT_VALUES_MAX} values`,
 };
 
 /**

@@ -38,6 +38,6 @@ export const MODEL_SETTINGS = {
   GATEWAY_BODY_BYTES_MAX: {
     kind: bytes(1_048_576, 268_435_456),
     default: '33554432',
-    meaning: 'largest request of a model, in bytes',
+    meaning: 'largest request of a model, in bytes; of embeddings at most 8 MiB',
   },
 } satisfies Record<string, Setting>;

@@ -104,7 +104,12 @@ async function refuseLarge(events: readonly unknown[], suspect: boolean): Promis
 const eventTooLarge = () => tooLarge(`An event takes at most ${EVENT_BYTES_MAX} bytes`);
 
 /** The depth is larger than that of one event, so that an event that is too deep is refused without the others. */
-const PARSED = { nestingMax: REQUEST_NESTING_MAX, valuesMax: REQUEST_VALUES_MAX, anyNumber: true };
+const PARSED = {
+  nestingMax: REQUEST_NESTING_MAX,
+  valuesMax: REQUEST_VALUES_MAX,
+  exactValuesMax: REQUEST_VALUES_MAX,
+  anyNumber: true,
+};
 
 async function parse(body: Uint8Array, levels: number): Promise<{ value: unknown; suspect: boolean }> {
   if (body.length === 0) throw new ValidationFailure([missing(['body'], null)]);

@@ -42,6 +42,7 @@ const chat = (n: string): Sent => ({
   path: '/v1/chat/completions',
   text: `{"model":"nobody","messages":[],"n":${n}}`,
 });
+const embeddings = (path: string) => (): Sent => ({ path, text: '{"model":"nobody","input":["a"]}' });
 const event = (n: string): Sent => ({
   path: `/api/v1/workspace_metric/${setting.workspace}/events`,
   type: 'application/cloudevents+json',
@@ -68,6 +69,8 @@ describe('the size of a body', () => {
   test.each<[string, (n: string) => Sent, max: number, taken: number]>([
     ['of a confirmation', confirmation, 1_048_576, 404],
     ['of a chat request', chat, 33_554_432, 404],
+    ['of a request for embeddings', embeddings('/v1/embeddings'), 8_388_608, 404],
+    ['of one of the workspace', embeddings(`/${setting.workspace}/v1/embeddings`), 8_388_608, 422],
   ])('%s, declared and in chunks', async (_what, sentOf, max, taken) => {
     for (const chunked of [false, true]) {
       expect(await statusOf(padded(sentOf('1'), max), chunked)).toBe(taken);

@@ -63,6 +63,15 @@ describe('parseJsonWithin', () => {
     }
   });
 
+  test('takes many values, or fewer where a number has more digits than a double keeps', async () => {
+    const many = (count: number, last: string): string => `[${'1,'.repeat(count - 2)}${last}]`;
+    const exact = '12345678901234567890';
+    expect(await parseJsonWithin(many(140_000, '1'), limits)).toHaveLength(139_999);
+    expect(await parseJsonWithin(many(131_072, exact), limits)).toHaveLength(131_071);
+    const refused = parseJsonWithin(many(131_073, exact), limits);
+    expect(await refused.catch((error: unknown) => error)).toMatchObject({ kind: 'digits' });
+  });
+
   test('other work goes on while a large list of floats is parsed', async () => {
     const large = `[${'0.1234567890123456,'.repeat(900_000)}1]`;
     let ended = false;

@@ -24,6 +24,7 @@ import {
   IMAGE_REQUEST_EXAMPLE,
   MODEL_EXAMPLE,
 } from '../examples.ts';
+import { EMBEDDINGS_BODY_BYTES_MAX } from '../limits.ts';
 import {
   ChatRequest,
   type Choice,
@@ -147,7 +148,11 @@ function openAiRoutes(
         ...CALL,
         body: bytes(
           { 'application/json': { schema, example: withModel(example, () => choices(endpoint)) } },
-          { bytesMax: bodyBytesMax, inflates: true },
+          {
+            bytesMax:
+              endpoint === 'embeddings' ? Math.min(bodyBytesMax, EMBEDDINGS_BODY_BYTES_MAX) : bodyBytesMax,
+            inflates: true,
+          },
         ),
         response: {
           200: answer({
@@ -219,7 +224,7 @@ function workspaceRoutes(
               example: withModel(EMBEDDING_REQUEST_EXAMPLE, ofEmbeddings),
             },
           },
-          { bytesMax: bodyBytesMax, inflates: true },
+          { bytesMax: Math.min(bodyBytesMax, EMBEDDINGS_BODY_BYTES_MAX), inflates: true },
         ),
         response: {
           200: answer({

@@ -5,7 +5,13 @@ import { JsonMistake } from '../../../core/json-mistake.ts';
 import type { Outline } from '../outline.ts';
 import { readPlainText } from './plain.ts';
 
-const LIMITS = { nestingMax: 200, valuesMax: 4_000_000, linesMax: 1_000_000, anyNumber: true };
+const LIMITS = {
+  nestingMax: 200,
+  valuesMax: 4_000_000,
+  exactValuesMax: 4_000_000,
+  linesMax: 1_000_000,
+  anyNumber: true,
+};
 /** Lines that are stated at once, and their length: each repeats its path, which may be long. */
 const LINES_A_BLOCK = 1000;
 const BLOCK_LENGTH = 65_536;
