@@ -2,10 +2,10 @@
 
 import { join } from 'node:path';
 import { createAccess, trustedOperator } from './access/index.ts';
-import { backup, type Context, type Done, restore, verify } from './admin/backup.ts';
+import { recordMaintenance } from './admin/audit.ts';
+import { backup, cancelMove, move, restore, verify } from './admin/backups.ts';
 import { createCalls, explainRefusal } from './admin/calls.ts';
 import { type Invocation, parseCommandLine, UsageError } from './admin/command-line.ts';
-import { cancelMove, move } from './admin/move.ts';
 import {
   type Row,
   renderFields,
@@ -31,7 +31,6 @@ import {
   readIdentity,
 } from './documents/index.ts';
 import { createModelUsageAdministration, MODEL_USAGE_PROJECTION } from './gateway/index.ts';
-import { audited } from './infra/postgres/audit.ts';
 import type { Sql } from './infra/postgres/client.ts';
 import { createInvalidation } from './infra/postgres/invalidation.ts';
 import { createUsage } from './usage/index.ts';
@@ -116,11 +115,6 @@ async function main(words: readonly string[]): Promise<void> {
   }
 }
 
-/** Writes to the audit log before the work, which is no transaction, so that none is done without a row. */
-async function record(sql: Sql, action: string, kind: string): Promise<void> {
-  await sql`SELECT ${audited(sql, COMMAND_LINE, { action, workspace: '', kind, id: null })}`;
-}
-
 /** Prints the report first, and refuses then, where the index had drifted. */
 async function maintainSearch({ command, body, json }: Invocation, sql: Sql, config: Config): Promise<void> {
   const { meilisearch } = config.search;
@@ -128,16 +122,14 @@ async function maintainSearch({ command, body, json }: Invocation, sql: Sql, con
   const search = createSearchMaintenance({ sql, meilisearch, log, progress });
   const verifies = command.operation === 'search.verify';
   const repair = body?.['repair'] === true;
-  if (!verifies) await record(sql, 'search.reindex', 'search');
-  else if (repair) await record(sql, 'search.repair', 'search');
+  if (!verifies) await recordMaintenance(sql, 'search.reindex', 'search');
+  else if (repair) await recordMaintenance(sql, 'search.repair', 'search');
   const { report, drift } = verifies ? await search.verify({ repair }) : await search.reindex();
   await print(json ? `${JSON.stringify(report)}\n` : renderFields(report));
   if (drift !== undefined) throw new Refused(drift);
 }
 
-type Keep = (folder: string, context: Context, body: Record<string, unknown>) => Promise<Done>;
-
-const BACKUPS: Readonly<Record<string, Keep>> = {
+const BACKUPS: Readonly<Record<string, typeof backup>> = {
   'service.backup': backup,
   'service.verify': verify,
   'service.restore': restore,
@@ -146,10 +138,8 @@ const BACKUPS: Readonly<Record<string, Keep>> = {
 };
 
 /** Prints the report first, and refuses then, where the backup lacks something. */
-async function keepBackup(run: Keep, { body, json }: Invocation, config: Config): Promise<void> {
-  const context: Context = { config, log, record: (sql, action) => record(sql, action, 'service') };
-  const folder = String(body?.['folder'] ?? body?.['target']);
-  const { report, refusal } = await run(folder, context, body ?? {});
+async function keepBackup(run: typeof backup, { body, json }: Invocation, config: Config): Promise<void> {
+  const { report, refusal } = await run(String(body?.['folder'] ?? body?.['target']), { config, log });
   await print(json ? `${JSON.stringify(report)}\n` : renderFields(report));
   if (refusal !== undefined) throw new Refused(refusal);
 }

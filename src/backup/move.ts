@@ -1,90 +1,97 @@
-// Moves a service to another database and, where it differs, to another store. The objects go first, while the service runs;
-// then the source is closed for changes, and the rows and the last objects follow. Cut off anywhere it can be run again.
+// Moves a service to another database and, where it differs, to another store. The objects go first, while the service runs; then
+// the source is closed for changes, and the rows and the last objects follow. A move that was cut off can be run again.
 
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import { hasWorkspaces } from '../access/index.ts';
 import type { Progress } from '../core/progress.ts';
+import { BACKUP_LOCK, OBJECT_KEYS, REBUILT_TABLES, readIdentity } from '../documents/index.ts';
 import type { Reserved, Sql, Transaction } from '../infra/postgres/client.ts';
 import { copyOut } from '../infra/postgres/copy.ts';
-import { exclusively } from '../infra/postgres/exclusive.ts';
+import { exclusively, type Lease } from '../infra/postgres/exclusive.ts';
 import { copyOutStatement, quoteName, readSequences, readTables } from '../infra/postgres/tables.ts';
-import type { ObjectReader } from '../infra/s3/transfer.ts';
-import { type Copying, copyObjects, type TargetObjects } from './copy-objects.ts';
-import { linesOf } from './files.ts';
+import type { Transfer } from '../infra/s3/transfer.ts';
+import { readLines } from './files.ts';
+import { BackupRefused } from './folder.ts';
 import { closeGate, isGateClosed, openGate } from './gate.ts';
 import { loadRows } from './load.ts';
-import { BackupRefused } from './manifest.ts';
+import { copyObjects } from './objects.ts';
 
-export type MoveDeps = {
-  source: { sql: Sql; objects: ObjectReader };
-  /** The database is connected to with the schema of this version. */
-  target: { sql: Sql; objects: TargetObjects };
-  /** As for a backup. */
-  lock: string;
-  objectKeys: string;
-  rebuilt: readonly string[];
-  /** Whether a service has used the database; and which one. */
-  isUsed(sql: Transaction): Promise<boolean>;
-  identity(sql: Sql): Promise<string>;
-  /** Waits until the events that were accepted are stored; returns how many packs are not, null where that is not known. */
-  awaitEvents(): Promise<number | null>;
+type MoveDeps = {
+  source: { sql: Sql; store: Transfer };
+  /** The database has the schema of this version. `store`: undefined where the store stays the same. */
+  target: { sql: Sql; store: Transfer | undefined };
+  /** Waits until the accepted events are stored. */
+  awaitEvents(): Promise<unknown>;
   progress: Progress;
 };
 
-export type MoveReport = {
-  tables: number;
-  rows: number;
-  objects: number;
-  objects_copied: number;
-  /** Those of them that were copied while the source was closed for changes. */
-  objects_copied_last: number;
-  missing_objects: number;
-  /** For how long the source had been closed for changes when the target was complete. It stays closed. */
-  read_only_seconds: number;
-};
+const NOT_EMPTY = 'the target is not empty: its database has a workspace; name a new one';
+const OUTDATED =
+  'the target has what an earlier move brought, and since then it or the source has changed: if the service runs on the target, ' +
+  'nothing is to be done; otherwise name one that is empty';
 
 /**
  * Resolves when the target has everything, compared by counts and checksums of the rows. The source refuses changes from then on,
  * so that none is lost until the service is started with the settings of the target. Where it throws, the source takes
  * changes again; where its process is killed, `openGate` makes it so.
  */
-export async function moveService(deps: MoveDeps): Promise<MoveReport> {
+export async function moveService(deps: MoveDeps) {
   const { source, target } = deps;
-  const assertEmpty = async (sql: Transaction): Promise<void> => {
-    if (await deps.isUsed(sql))
-      throw new BackupRefused('the target is not empty: its database has a workspace; name a new one');
-  };
-  const isMoved =
-    (await deps.isUsed(target.sql)) &&
-    (await deps.identity(source.sql)) === (await deps.identity(target.sql));
-  if (!isMoved) await assertEmpty(target.sql);
+  const isUsed = await hasWorkspaces(target.sql);
+  const isMoved = isUsed && (await readIdentity(source.sql)) === (await readIdentity(target.sql));
+  if (isUsed && !isMoved) throw new BackupRefused(NOT_EMPTY);
   await refuseOtherSchema(source.sql, target.sql);
-  const folder = await mkdtemp(join(tmpdir(), 'atrium-move-'));
-  const copied = { count: 0, missing: 0 };
+  const moved = await exclusively(source.sql, BACKUP_LOCK, async (lease) =>
+    isMoved ? await confirmMoved(deps, lease) : await moveInSteps(deps, lease),
+  );
+  if (moved === 'held') throw new BackupRefused('a backup or another move of this database is running');
+  return moved;
+}
+
+async function moveInSteps(deps: MoveDeps, lease: Lease) {
+  const { source, target, progress } = deps;
+  // 1. Most objects, while changes go on.
+  const ahead = await withConnection(source.sql, (connection) => copyMissing(deps, { connection, lease }));
+  // 2. What was accepted goes into the source while it takes changes.
+  await deps.awaitEvents();
+  // 3. The source is closed for changes: the rows, and the last objects.
+  progress.note('the service is read-only from now on');
+  const closedAt = performance.now();
   try {
-    const moved = await exclusively(source.sql, deps.lock, async (lease) => {
-      if (isMoved) return await confirmMoved(deps, { lease, folder, copied });
-      // 1. Most objects, while changes go on.
-      await copyObjects(deps, { lease, folder, copied, keys: () => keysOf(source.sql, deps.objectKeys) });
-      const ahead = copied.count;
-      // 2. What was accepted goes into the source while it takes changes.
-      await deps.awaitEvents();
-      // 3. The last step.
-      const closedAt = performance.now();
-      const last = await moveRows(deps, { lease, folder, copied, assertEmpty });
+    return await withConnection(source.sql, async (connection) => {
+      await closeGate(connection, lease.connection);
+      await connection`BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`;
+      await connection`SET LOCAL idle_in_transaction_session_timeout = 0`;
+      const tables = await readTables(connection, REBUILT_TABLES);
+      const counts = { rows: 0, objects: 0, objects_copied_last: 0, missing_objects: 0 };
+      await loadRows(target.sql, {
+        tables,
+        rows: (table) => copyOut(connection, copyOutStatement(table)),
+        async beforeCommit(loaded) {
+          const rows = await countSameRows(connection, loaded);
+          if (rows === undefined) throw new Error('the rows did not arrive as they were sent');
+          const last = await copyMissing(deps, { connection, lease });
+          Object.assign(counts, { rows, objects: last.total, objects_copied_last: last.count });
+          counts.missing_objects = last.missing.length;
+          lease.assert();
+          return await readSequences(connection);
+        },
+        notEmpty: NOT_EMPTY,
+        progress,
+      });
       return {
-        ...last,
-        objects_copied: copied.count,
-        objects_copied_last: copied.count - ahead,
-        missing_objects: copied.missing,
+        tables: tables.length,
+        ...counts,
+        objects_copied: ahead.count + counts.objects_copied_last,
+        /** For how long the source had been closed when the target was complete. It stays closed. */
         read_only_seconds: Math.round((performance.now() - closedAt) / 100) / 10,
       };
     });
-    if (moved === 'held') throw new BackupRefused('a backup or another move of this database is running');
-    return moved;
-  } finally {
-    await rm(folder, { recursive: true });
+  } catch (error) {
+    await openGate(source.sql).catch(() =>
+      progress.note('the service is still read-only: move cancel ends that'),
+    );
+    throw error;
   }
 }
 
@@ -92,107 +99,79 @@ export async function moveService(deps: MoveDeps): Promise<MoveReport> {
  * The report of a move that was complete when its process was killed. A target that has changed since, or whose source takes changes
  * again, is refused: to start the service with it would lose what came after the move.
  */
-async function confirmMoved(deps: MoveDeps, parts: Copying): Promise<MoveReport> {
+async function confirmMoved(deps: MoveDeps, lease: Lease): ReturnType<typeof moveInSteps> {
   const { source, target } = deps;
   if (!(await isGateClosed(source.sql))) throw new BackupRefused(OUTDATED);
-  const [from, to] = [source.sql, target.sql].map((sql) => sql.reserve({ unlimited: true })) as [
-    Reserved,
-    Reserved,
-  ];
-  try {
-    const tables = await readTables(from, deps.rebuilt);
-    let rows = 0;
-    for (const { name } of tables) {
-      const [there, here] = await Promise.all([describe(from, name), describe(to, name)]);
-      if (there.rows !== here.rows || there.digest !== here.digest) throw new BackupRefused(OUTDATED);
-      rows += there.rows;
-    }
-    const objects = await copyObjects(deps, { ...parts, keys: () => keysOf(from, deps.objectKeys) });
-    const { count, missing } = parts.copied;
-    const copied = { objects_copied: count, objects_copied_last: count, missing_objects: missing };
-    return { tables: tables.length, rows, objects, ...copied, read_only_seconds: 0 };
-  } finally {
-    from.release();
-    to.release();
-  }
+  return await withConnection(source.sql, async (connection) => {
+    const rows = await withConnection(target.sql, (loaded) => countSameRows(connection, loaded));
+    if (rows === undefined) throw new BackupRefused(OUTDATED);
+    const tables = await readTables(connection, REBUILT_TABLES);
+    const { total, count, missing } = await copyMissing(deps, { connection, lease });
+    return {
+      tables: tables.length,
+      rows,
+      objects: total,
+      objects_copied: count,
+      objects_copied_last: count,
+      missing_objects: missing.length,
+      read_only_seconds: 0,
+    };
+  });
 }
 
-const OUTDATED =
-  'the target has what an earlier move brought, and since then it or the source has changed: if the service runs on the target, ' +
-  'nothing is to be done; otherwise name one that is empty';
+/** Copies the objects of documents that the target lacks. */
+async function copyMissing(
+  { source, target, progress }: MoveDeps,
+  { connection, lease }: { connection: Reserved; lease: Lease },
+) {
+  const { store } = target;
+  const present = new Set<string>();
+  if (store !== undefined)
+    for await (const page of store.list()) for (const { key } of page) present.add(key);
+  const to = {
+    has: (key: string) => store === undefined || present.has(key),
+    save: async (...given: Parameters<Transfer['put']>) => await store?.put(...given),
+  };
+  const keys = await readLines(copyOut(connection, `COPY (${OBJECT_KEYS}) TO STDOUT`));
+  return await copyObjects(keys, { from: source.store, to, lease, progress });
+}
 
-async function moveRows(
-  deps: MoveDeps,
-  parts: Copying & { assertEmpty(sql: Transaction): Promise<void> },
-): Promise<Pick<MoveReport, 'tables' | 'rows' | 'objects'>> {
-  const { source, target, progress } = deps;
-  const connection = source.sql.reserve({ unlimited: true });
-  try {
-    progress.note('the service is read-only from now on');
-    await closeGate(connection, parts.lease.connection);
-    await connection`BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`;
-    await connection`SET LOCAL idle_in_transaction_session_timeout = 0`;
-    const tables = await readTables(connection, deps.rebuilt);
-    const sum = { rows: 0, objects: 0 };
-    await loadRows(target.sql, {
-      tables,
-      sequences: await readSequences(connection),
-      rebuilt: deps.rebuilt,
-      rows: (table) => copyOut(connection, copyOutStatement(table)),
-      check: async ({ name }, loaded) => {
-        // Each server reads its own at the same time.
-        const [sent, arrived] = await Promise.all([describe(connection, name), describe(loaded, name)]);
-        if (sent.rows !== arrived.rows || sent.digest !== arrived.digest)
-          throw new Error(`the rows of ${name} did not arrive as they were sent`);
-        sum.rows += sent.rows;
-      },
-      assertEmpty: parts.assertEmpty,
-      async beforeCommit() {
-        parts.copied.missing = 0;
-        sum.objects = await copyObjects(deps, { ...parts, keys: () => keysOf(connection, deps.objectKeys) });
-        parts.lease.assert();
-      },
-      progress,
-    });
-    return { tables: tables.length, ...sum };
-  } catch (error) {
-    await openGate(source.sql).catch(() =>
-      progress.note('the service is still read-only: move cancel ends that'),
-    );
-    throw error;
-  } finally {
-    connection.release();
-  }
+/** The number of all rows, or undefined if those of a table differ. Each server reads its own at the same time. */
+async function countSameRows(source: Transaction, target: Transaction): Promise<number | undefined> {
+  const [from, to] = await Promise.all([describeRows(source), describeRows(target)]);
+  return isDeepStrictEqual(from, to) ? from.reduce((sum, { rows }) => sum + rows, 0) : undefined;
 }
 
 /** The text of a value is the same in all versions of the server. */
-async function describe(sql: Transaction, table: string): Promise<{ rows: number; digest: string }> {
-  const [row] = await sql.unsafe<{ rows: number; digest: string }[]>(
-    `SELECT count(*) AS rows, coalesce(sum(hashtextextended(t::text, 0)::numeric), 0)::text AS digest
-     FROM ${quoteName(table)} t`,
-  );
-  return row ?? { rows: 0, digest: '' };
+async function describeRows(sql: Transaction): Promise<{ rows: number; digest: string }[]> {
+  const described: { rows: number; digest: string }[] = [];
+  for (const { name } of await readTables(sql, REBUILT_TABLES)) {
+    const [row] = await sql.unsafe<[{ rows: number; digest: string }]>(
+      `SELECT count(*) AS rows, coalesce(sum(hashtextextended(t::text, 0)::numeric), 0)::text AS digest
+       FROM ${quoteName(name)} t`,
+    );
+    described.push(row);
+  }
+  return described;
 }
 
 /** Rows are loaded into the schema that they were in. */
 async function refuseOtherSchema(source: Sql, target: Sql): Promise<void> {
-  const read = async (sql: Sql): Promise<string> => {
-    const [row] = await sql<
-      { all: string }[]
-    >`SELECT string_agg(checksum, ' ' ORDER BY id) AS all FROM schema_migrations`;
-    return row?.all ?? '';
-  };
-  if ((await read(source)) === (await read(target))) return;
-  throw new BackupRefused(
-    'the schema of the target differs: use the same version for both, and upgrade the source first',
-  );
+  const read = (sql: Sql) => sql<{ checksum: string }[]>`SELECT checksum FROM schema_migrations ORDER BY id`;
+  if (!isDeepStrictEqual([...(await read(source))], [...(await read(target))]))
+    throw new BackupRefused(
+      'the schema of the target differs: use the same version for both, and upgrade the source first',
+    );
 }
 
-async function* keysOf(connection: Sql | Reserved, objectKeys: string): AsyncGenerator<string> {
-  const own = 'reserve' in connection ? connection.reserve({ unlimited: true }) : undefined;
+async function withConnection<Value>(
+  sql: Sql,
+  run: (connection: Reserved) => Promise<Value>,
+): Promise<Value> {
+  const connection = sql.reserve({ unlimited: true });
   try {
-    yield* linesOf(copyOut(own ?? (connection as Reserved), `COPY (${objectKeys}) TO STDOUT`));
+    return await run(connection);
   } finally {
-    own?.release();
+    connection.release();
   }
 }

@@ -4,10 +4,9 @@
 import { expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { verifyBackup } from '../../src/backup/index.ts';
-import { requireManifest } from '../../src/backup/manifest.ts';
-import { createPackWriter } from '../../src/backup/packs.ts';
+import { join, relative } from 'node:path';
+import { requireManifest } from '../../src/backup/folder.ts';
+import { verifyBackup } from '../../src/backup/verify.ts';
 import { BACKUP_LOCK, ownerMark } from '../../src/documents/index.ts';
 import { exclusively, isRunning } from '../../src/infra/postgres/exclusive.ts';
 import { eventually } from '../support/child.ts';
@@ -19,6 +18,11 @@ import { addDocument, backUp, contentOf, quiet, restoreInto, startStoreOfBackups
 
 const store = await shared(startStoreOfBackups());
 const source = await shared(store.start());
+
+const filesOf = (folder: string): string[] =>
+  readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(folder, join(entry.parentPath, entry.name)));
 
 /** Of every table, with objects of several sizes; the later tests add to it. */
 const filled = once(async () => {
@@ -73,31 +77,13 @@ test('a second backup copies new objects alone, and drops those of purged docume
   const kept = await addDocument(service);
   expect(await backUp(service, folder)).toMatchObject({ objects: 5, objects_copied: 1, bytes_copied: 1000 });
   expect(await backUp(service, folder)).toMatchObject({ objects: 5, objects_copied: 0, bytes_copied: 0 });
-  // Three of the four objects of the first pack: it is rewritten.
   await service.database.sql`DELETE FROM documents WHERE object_key = ANY (${keys.slice(0, 3)})`;
   expect(await backUp(service, folder)).toMatchObject({ objects: 2, objects_copied: 0 });
-  const packs = readdirSync(join(folder, 'packs')).filter((name) => name.endsWith('.pack'));
-  expect(packs.map((name) => statSync(join(folder, 'packs', name)).size)).toEqual([1000, 1000]);
+  expect(filesOf(folder).filter((name) => name.startsWith('objects/'))).toHaveLength(2);
   await using target = await store.start();
   expect(await restoreInto(target, folder)).toMatchObject({ objects: 2 });
   for (const key of [...keys.slice(3), kept])
     expect(await contentOf(target, key)).toEqual(await contentOf(service, key));
-});
-
-test('many small packs are made into one', async () => {
-  await using service = await store.start();
-  const folder = freshFolder();
-  await backUp(service, folder);
-  // As backups that were cut off leave them.
-  const writer = createPackWriter(join(folder, 'packs'), () => undefined);
-  for (let n = 0; n < 17; n++) {
-    const key = await addDocument(service);
-    await writer.add({ key, size: 1, type: 'text/plain', body: Buffer.from('x') });
-    await writer.finish();
-  }
-  expect(await backUp(service, folder)).toMatchObject({ objects: 17, objects_copied: 0 });
-  expect(readdirSync(join(folder, 'packs'))).toHaveLength(2);
-  expect((await verifyBackup(folder, quiet)).report).toMatchObject({ objects: 17, faults: 0 });
 });
 
 test('while documents are added and purged, a backup has each object that its documents need', async () => {
@@ -136,8 +122,8 @@ test('no two backups of a database run at once, and a folder belongs to one data
   const during = exclusively(sql, BACKUP_LOCK, () => backUp(service, folder));
   await expect(during).rejects.toThrow('another backup of this database is running');
   await backUp(service, folder);
-  const foreign = backUp(service, folder, { identity: async () => 'another' });
-  await expect(foreign).rejects.toThrow('holds a backup of another database');
+  await sql`UPDATE documents_identity SET id = gen_random_uuid()`;
+  await expect(backUp(service, folder)).rejects.toThrow('holds a backup of another database');
   const used = freshFolder();
   writeFileSync(join(used, 'notes.txt'), 'mine');
   await expect(backUp(service, used)).rejects.toThrow('holds other files, such as notes.txt');
@@ -182,13 +168,11 @@ const copyOfExample = async (): Promise<string> => {
   cpSync((await example()).folder, copy, { recursive: true });
   return copy;
 };
-const fileOf = (folder: string, end: string): string => {
-  const names = readdirSync(folder, { recursive: true }).map(String);
-  return join(folder, names.find((name) => name.endsWith(end)) ?? '');
-};
-function flipBit(path: string): void {
+const fileOf = (folder: string, part: string): string =>
+  join(folder, filesOf(folder).find((name) => name.includes(part)) ?? '');
+function flipBit(path: string, where = 0.5): void {
   const bytes = readFileSync(path);
-  const at = Math.floor(bytes.length / 2);
+  const at = Math.floor(bytes.length * where);
   bytes[at] = (bytes[at] ?? 0) ^ 1;
   writeFileSync(path, bytes);
 }
@@ -200,28 +184,32 @@ test('a whole backup is verified without a fault', async () => {
 });
 
 const DAMAGE: [string, (folder: string) => void, RegExp][] = [
-  ['a bit of an object', (folder) => flipBit(fileOf(folder, '.pack')), /^the object acme\/.* is damaged/],
+  [
+    'a bit of an object',
+    (folder) => flipBit(fileOf(folder, 'objects/'), 0.3),
+    /^the object acme\/.* is damaged, in the file/,
+  ],
+  [
+    'a bit of what is said about an object',
+    (folder) => flipBit(fileOf(folder, 'objects/'), 0.99),
+    /^the object acme\/.* is damaged/,
+  ],
   [
     'a bit of the rows of a table',
     (folder) => flipBit(fileOf(folder, '/users.copy.zst')),
-    /^users.copy.zst: /,
+    /users.copy.zst: /,
   ],
   [
     'a bit of the list of objects',
     (folder) => flipBit(fileOf(folder, 'objects.list.zst')),
-    /^objects.list.zst: /,
+    /objects.list.zst: /,
   ],
-  ['a bit of an index', (folder) => flipBit(fileOf(folder, '.index')), /pack/],
+  ['a missing table', (folder) => rmSync(fileOf(folder, '/keys.copy.zst')), /keys.copy.zst: .*no such file/i],
+  ['a missing object', (folder) => rmSync(fileOf(folder, 'objects/')), /^the object acme\/.* is missing/],
   [
-    'a missing table',
-    (folder) => rmSync(fileOf(folder, '/keys.copy.zst')),
-    /^keys.copy.zst: .*no such file/i,
-  ],
-  ['a missing pack', (folder) => rmSync(fileOf(folder, '.pack')), /is missing/],
-  [
-    'a pack that ends early',
-    (folder) => writeFileSync(fileOf(folder, '.pack'), 'x'),
-    /has 1 bytes instead of 2000/,
+    'an object that ends early',
+    (folder) => writeFileSync(fileOf(folder, 'objects/'), 'x'),
+    /^the object acme\/.* is damaged: the file .* does not end as it was written/,
   ],
 ];
 
@@ -235,19 +223,19 @@ test.each(DAMAGE)('%s is found by a verification', async (_, damage, sentence) =
 
 test('nothing of a damaged backup is restored', async () => {
   const folder = await copyOfExample();
-  flipBit(fileOf(folder, '.pack'));
+  flipBit(fileOf(folder, 'objects/'));
   await using target = await store.start();
   const before = await describeRows(target.database.sql);
   await expect(restoreInto(target, folder)).rejects.toThrow('the backup is damaged');
   expect(await describeRows(target.database.sql)).toEqual(before);
 });
 
-test('the next backup copies the objects of a damaged pack again', async () => {
+test('the next backup copies an object again whose file was removed', async () => {
   await using service = await store.start();
   const folder = freshFolder();
   await addDocument(service);
   await backUp(service, folder);
-  rmSync(fileOf(folder, '.pack'));
+  rmSync(fileOf(folder, 'objects/'));
   expect(await backUp(service, folder)).toMatchObject({ objects: 1, objects_copied: 1 });
   expect((await verifyBackup(folder, quiet)).report).toMatchObject({ objects: 1, faults: 0 });
 });
@@ -315,10 +303,14 @@ test('a restore that was cut off can be made again, and what it has written is n
     if (left-- <= 0) throw new Error('cut off');
     await target.transfer.put(...given);
   };
-  await expect(restoreInto(target, folder, { transfer: { put } })).rejects.toThrow('cut off');
+  await expect(restoreInto(target, folder, { store: { ...target.transfer, put } })).rejects.toThrow(
+    'cut off',
+  );
   expect(await describeRows(target.database.sql)).toEqual(before);
   left = 1;
-  expect(await restoreInto(target, folder, { transfer: { put } })).toMatchObject({ objects: 2 });
+  expect(await restoreInto(target, folder, { store: { ...target.transfer, put } })).toMatchObject({
+    objects: 2,
+  });
   for (const key of keys) expect(await contentOf(target, key)).toBeDefined();
 });
 
@@ -350,6 +342,5 @@ test('a backup that was killed leaves the one before, and the next one goes on f
   expect(await backUp(service, folder)).toMatchObject({ objects: 4 });
   expect((await verifyBackup(folder, quiet)).report).toMatchObject({ objects: 4, faults: 0 });
   expect(readdirSync(folder).filter((name) => name.startsWith('rows-'))).toHaveLength(1);
-  const packs = readdirSync(join(folder, 'packs'));
-  expect(packs.filter((name) => !/\.(pack|index)$/.test(name))).toEqual([]);
+  expect(filesOf(folder).filter((name) => name.endsWith('.new'))).toEqual([]);
 });

@@ -1,18 +1,10 @@
 // A database and a bucket to be backed up, and empty ones to restore into.
 
 import { randomBytes } from 'node:crypto';
-import { hasWorkspaces } from '../../src/access/index.ts';
-import { restoreBackup, takeBackup } from '../../src/backup/index.ts';
+import { restoreBackup } from '../../src/backup/restore.ts';
+import { takeBackup } from '../../src/backup/take.ts';
 import { newId } from '../../src/core/ids.ts';
 import { createProgress } from '../../src/core/progress.ts';
-import {
-  BACKUP_LOCK,
-  MARKS,
-  OBJECT_KEYS,
-  ownerMark,
-  REBUILT_TABLES,
-  readIdentity,
-} from '../../src/documents/index.ts';
 import { startObjectStore } from '../../src/embedded/object-store/index.ts';
 import { readMigrations } from '../../src/infra/postgres/migrate.ts';
 import { createObjectStore, type ObjectStore } from '../../src/infra/s3/client.ts';
@@ -89,39 +81,24 @@ export const contentOf = async ({ transfer }: Parts, key: string) =>
     hash: Bun.hash(await new Response(body).bytes()),
   }));
 
-export const backUp = (
-  { database: { sql }, transfer }: Parts,
-  folder: string,
-  differing: Partial<Parameters<typeof takeBackup>[1]> = {},
-) =>
+export const backUp = ({ database: { sql }, transfer }: Parts, folder: string) =>
   takeBackup(folder, {
     sql,
-    objects: transfer,
-    lock: BACKUP_LOCK,
-    objectKeys: OBJECT_KEYS,
-    rebuilt: REBUILT_TABLES,
-    version: '1.2.3',
-    progress: quiet,
-    identity: () => readIdentity(sql),
+    store: transfer,
+    embedded: false,
     awaitEvents: async () => 0,
-    ...differing,
+    progress: quiet,
   });
 
 export const restoreInto = (
-  { database, objects, transfer }: Parts,
+  { database, transfer }: Parts,
   folder: string,
   differing: Partial<Parameters<typeof restoreBackup>[1]> = {},
 ) =>
   restoreBackup(folder, {
     migrations: readMigrations(MIGRATIONS),
     connect: async () => connectTo(database.url),
-    upgrade: async () => undefined,
-    isUsed: hasWorkspaces,
-    rebuilt: REBUILT_TABLES,
-    transfer,
-    list: () => objects.list(''),
-    isMark: (key) => key.startsWith(MARKS),
-    ownerMark,
+    store: transfer,
     progress: quiet,
     ...differing,
   });

@@ -1,9 +1,8 @@
 // A move copies the objects while changes go on, and the rest while the source refuses them: nothing is lost, wherever it is cut off.
 
 import { expect, test } from 'bun:test';
-import { hasWorkspaces } from '../../src/access/index.ts';
-import { moveService, openGate } from '../../src/backup/index.ts';
-import { BACKUP_LOCK, OBJECT_KEYS, REBUILT_TABLES, readIdentity } from '../../src/documents/index.ts';
+import { openGate } from '../../src/backup/gate.ts';
+import { moveService } from '../../src/backup/move.ts';
 import { isUnavailable } from '../../src/infra/postgres/client.ts';
 import { connectTo } from '../support/database.ts';
 import { shared } from '../support/shared.ts';
@@ -17,16 +16,10 @@ type Differing = { get?: Service['transfer']['get']; awaitEvents?: () => Promise
 /** By connections of its own, as the command has them. */
 async function moveTo(source: Service, target: Service, differing: Differing = {}) {
   const [from, to] = [connectTo(source.database.url), connectTo(target.database.url)];
-  const { put } = target.transfer;
   try {
     return await moveService({
-      source: { sql: from, objects: { get: differing.get ?? source.transfer.get } },
-      target: { sql: to, objects: { put, list: () => target.objects.list('') } },
-      lock: BACKUP_LOCK,
-      objectKeys: OBJECT_KEYS,
-      rebuilt: REBUILT_TABLES,
-      isUsed: hasWorkspaces,
-      identity: readIdentity,
+      source: { sql: from, store: { ...source.transfer, get: differing.get ?? source.transfer.get } },
+      target: { sql: to, store: target.transfer },
       awaitEvents: differing.awaitEvents ?? (async () => 0),
       progress: quiet,
     });

@@ -21,7 +21,7 @@ function silentStore(pieces: readonly string[]) {
     attempts += 1;
     return `http://127.0.0.1:${server.port}/object`;
   };
-  const objects = { readUrl: url, writeUrl: url, head: async () => undefined };
+  const objects = { readUrl: url, writeUrl: url, async *list() {} };
   return {
     get: (read: (body: ReadableStream<Uint8Array>) => Promise<string>, silenceMs: number) =>
       createTransfer(objects, { silenceMs, retryMs: 1 }).get('object', ({ body }) => read(body)),
