@@ -55,6 +55,12 @@ const KINDS: readonly Kind[] = [
       });
     },
   },
+  { name: 'filtered search', send: (url) => get(`${url}/v1/filter/${WORKSPACE}?name=eq:report.txt&size=5`) },
+  {
+    name: 'making a key',
+    send: (url) =>
+      post(`${url}/admin/api/workspaces/${WORKSPACE}/keys`, { name: 'app', scopes: ['documents:read'] }),
+  },
   { name: 'message to the local echo', filesMax: 30, send: message() },
   { name: 'the same, streamed', send: message({ accept: 'text/event-stream' }) },
   {
@@ -75,6 +81,11 @@ async function post(url: string, body: object, headers: Record<string, string> =
   });
   const text = await answer.text();
   if (!answer.ok) throw new Error(`${url} was answered ${answer.status}: ${text}`);
+}
+
+async function get(url: string): Promise<void> {
+  const answer = await fetch(url, { headers: KEYS });
+  if (!answer.ok) throw new Error(`${url} was answered ${answer.status}: ${await answer.text()}`);
 }
 
 export async function run(): Promise<void> {

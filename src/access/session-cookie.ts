@@ -1,8 +1,8 @@
 // The portal's cookies: how they are written, and when a request that carries one may be trusted.
 
 import { forbidden, unauthenticated } from '../core/errors.ts';
-import { isHttps } from '../http/client.ts';
 import { explainOtherSite } from '../http/provenance.ts';
+import { stateOf } from '../http/state.ts';
 import { splitTarget } from '../http/url.ts';
 import { SESSION_SECONDS } from './limits.ts';
 
@@ -30,16 +30,16 @@ export function createCookie({
   path: string;
   sameSite: string;
 }): Cookie {
-  const nameOf = (request: Request): string => (isHttps(request) ? `__Host-${name}` : name);
+  const nameOf = (request: Request): string => (stateOf(request).client.isHttps ? `__Host-${name}` : name);
   const renderAt = (request: Request, value: string, seconds: number, where = path): string =>
-    isHttps(request)
+    stateOf(request).client.isHttps
       ? `${nameOf(request)}=${value}; HttpOnly; SameSite=${sameSite}; Path=/; Max-Age=${seconds}; Secure`
       : `${name}=${value}; HttpOnly; SameSite=${sameSite}; Path=${where}; Max-Age=${seconds}`;
   return {
     read(request) {
       const values = valuesOf(request, nameOf(request));
       if (values.length > 1) {
-        const places = isHttps(request) ? ['/'] : placesOf(request, path);
+        const places = stateOf(request).client.isHttps ? ['/'] : placesOf(request, path);
         throw unauthenticated(
           `The request has two cookies ${nameOf(request)}: both are removed, sign in again`,
           {

@@ -32,8 +32,8 @@ export type AccessEntry = {
   workspaceId: string | undefined;
   /** The model that was asked for. Undefined for a name that is not known, which may be a secret. */
   model: string | undefined;
-  /** The IP address of the client. */
-  client: string | undefined;
+  /** The IP address of the client, which is asked for only by a log that has it. */
+  client: () => string | undefined;
   /** What was called, of a route that stands for several operations; likewise. */
   called: string | undefined;
   /** Undefined without tracing. */
@@ -131,7 +131,8 @@ function createJsonLogger(level: LogLevel): ProcessLog {
   const now = createIsoClock();
   // Put together here: of a line for each request, pino's generality is the larger part of the cost.
   const access: AccessLog = ({ method, route, path, status, ms, requestId, keyId, ...entry }) => {
-    const { workspaceId, client, model, called, trace } = entry;
+    const { workspaceId, model, called, trace } = entry;
+    const client = entry.client();
     joining.write(
       `{"level":"info","time":"${now()}","method":"${method}","route":"${route}",` +
         `${called === undefined ? '' : `"called":"${called}",`}${UNFOUND.has(status) ? `"path":"${path()}",` : ''}"status":${status},"ms":${ms},` +

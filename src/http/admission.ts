@@ -5,9 +5,10 @@ import { ServiceError, unavailable } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import { counter, gauge, type Metric } from './metrics.ts';
 import type { ServiceState } from './readiness.ts';
+import type { LimitedWork } from './routes.ts';
 
 /** Requests that run at once in one process, by class. More would only wait for the database, or hold the memory of streams. */
-const PERMITS = { read: 128, write: 64, heavy: 64, model: 4096 };
+const PERMITS: Record<LimitedWork, number> = { read: 128, write: 64, heavy: 64, model: 4096 };
 /** The share of each class that one workspace may have. */
 const WORKSPACE_SHARE = 7 / 8;
 /** Longest queue of a class. When full, the newest request of the workspace with the longest queue is refused. */
@@ -23,10 +24,6 @@ const SWEEP_EVERY_MS = 100;
 const COLLECT_EVERY_MS = 2000;
 /** Refusals with shorter gaps are one overload. /readyz shows it once it has lasted for as long. */
 const OVERLOAD_MS = 10_000;
-
-export type LimitedWork = keyof typeof PERMITS;
-/** `exempt`: always begun. `heavy`: many rows, or much computation. `model`: waits for others, and may stream for minutes. */
-export type Work = 'exempt' | LimitedWork;
 
 /** Refusals that are counted, not logged one by one. */
 const REFUSALS = {

@@ -8,16 +8,8 @@ import type { Kind } from '../core/settings-reader.ts';
 /** The server of a request, which knows the other end of its connection. */
 export type Connections = { requestIP(request: Request): { address: string } | null } | null | undefined;
 
-const secured = new WeakSet<Request>();
-
-/** Whether the client has sent the request by https, here or to a trusted proxy. */
-export const isHttps = (request: Request): boolean =>
-  request.url.startsWith('https:') || secured.has(request);
-
-/** Notes of a copy of a request how the client has sent the request. */
-export function keepScheme(request: Request, copy: Request): void {
-  if (isHttps(request)) secured.add(copy);
-}
+/** `address` is null for a request that no connection has brought. `isHttps`: it was sent by https, here or to a trusted proxy. */
+export type Client = { address: string | null; isHttps: boolean };
 
 /** Addresses and CIDRs, separated by commas. */
 export const PROXIES: Kind<readonly string[]> = {
@@ -44,22 +36,23 @@ export class ClientFinder {
     return this.proxies?.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4') ?? false;
   }
 
-  /** The address of the client; null where it has none. Notes whether the request came by https. */
-  find(request: Request, connections: Connections): string | null {
+  /** The client of a request. Its connection is known as long as the client is there. */
+  find(request: Request, connections: Connections): Client {
     const connected = connections?.requestIP(request)?.address;
     const peer = connected === undefined ? null : withoutMapping(connected);
-    if (peer === null || !this.isTrusted(peer)) return peer;
+    const isHttps = request.url.startsWith('https:');
+    if (peer === null || !this.isTrusted(peer)) return { address: peer, isHttps };
     const { headers } = request;
-    if (/^\s*https\s*(?:,|$)/i.test(headers.get('x-forwarded-proto') ?? '')) secured.add(request);
     // Each proxy appends the address of its client: what stands before the last one that is no proxy is that client's own claim.
-    let client = peer;
+    let address = peer;
     for (const item of (headers.get('x-forwarded-for') ?? '').split(',').reverse()) {
-      const address = toAddress(item);
-      if (address === undefined) break;
-      client = address;
+      const forwarded = toAddress(item);
+      if (forwarded === undefined) break;
+      address = forwarded;
       if (!this.isTrusted(address)) break;
     }
-    return client;
+    const cameByHttps = /^\s*https\s*(?:,|$)/i.test(headers.get('x-forwarded-proto') ?? '');
+    return { address, isHttps: isHttps || cameByHttps };
   }
 }
 

@@ -24,10 +24,12 @@ export function createCors(origins: readonly string[]) {
     response.headers.set('access-control-expose-headers', EXPOSED);
   };
   return {
-    /** The answer to a preflight of an allowed origin, else undefined. */
+    /** The answer to a preflight of an allowed origin; undefined for other requests. */
     preflight(request: Request): Response | undefined {
       const origin = originOf(request);
-      if (origin === undefined || !request.headers.has('access-control-request-method')) return undefined;
+      const isPreflight =
+        request.method === 'OPTIONS' && request.headers.has('access-control-request-method');
+      if (origin === undefined || !isPreflight) return undefined;
       return new Response(null, {
         status: 204,
         headers: {

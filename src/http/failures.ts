@@ -1,16 +1,19 @@
 // Errors as the answers that callers get: the status of their kind, and a sentence in the shape of the operation.
 
-import { type ErrorKind, ServiceError, ValidationFailure } from '../core/errors.ts';
+import { type ErrorKind, notFound, ServiceError, ValidationFailure } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import { Overloaded } from './admission.ts';
 import { challengeOf } from './credentials.ts';
 import {
   INTERNAL_OPENAI_ERROR,
+  METHOD_NOT_ALLOWED_OPENAI_ERROR,
   OpenAiRefusal,
   toOpenAiError,
   toOpenAiValidationError,
+  unknownUrlOpenAiError,
 } from './openai-error.ts';
-import type { Operation } from './routes.ts';
+import type { Operation, RouteTable } from './routes.ts';
+import { splitTarget } from './url.ts';
 
 export const STATUS: Record<ErrorKind, number> = {
   malformed: 400,
@@ -86,3 +89,15 @@ export class ShuttingDown extends ServiceError {
 }
 
 export const shuttingDown = (operation: Operation): Response => renderRefusal(new ShuttingDown(), operation);
+
+/** The answer where no route fits a request: 405 where its path has other methods, else 404. */
+export function answerUnmatched(request: Request, table: RouteTable): Response | Error {
+  const { allowed, isOpenAi } = table.describeUnmatched(request);
+  if (allowed.length > 0) {
+    const body = isOpenAi ? METHOD_NOT_ALLOWED_OPENAI_ERROR : { detail: 'Method Not Allowed' };
+    return Response.json(body, { status: 405, headers: { allow: allowed.join(', ') } });
+  }
+  if (!isOpenAi) return notFound('Not Found');
+  const body = unknownUrlOpenAiError(request.method, splitTarget(request.url).path);
+  return Response.json(body, { status: 404 });
+}

@@ -4,7 +4,7 @@
 import { ServiceError, toError } from '../core/errors.ts';
 import { parseJson } from '../core/json.ts';
 import type { Principal } from '../core/principal.ts';
-import type { RouteTable } from './route-table.ts';
+import type { RouteTable } from './routes.ts';
 import { onBehalfOf, stateOf } from './state.ts';
 
 export type InnerCaller = { principal: Principal; requestId?: string; signal?: AbortSignal };

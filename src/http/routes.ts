@@ -2,8 +2,8 @@
 // its route states.
 
 import { type TObject, type TSchema, Type } from '@sinclair/typebox';
+import { NotFoundError } from 'elysia';
 import type { Principal, Scope } from '../core/principal.ts';
-import type { Work } from './admission.ts';
 import {
   type BodySpec,
   type RefusalStatus,
@@ -12,6 +12,7 @@ import {
   SPEC,
   withErrors,
 } from './schemas.ts';
+import { createParameterParser, type ParameterParser, type Parameters } from './url.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
@@ -46,6 +47,11 @@ export type KeySpec = {
   verify?: VerifyToken;
 };
 
+/** Classes of work, each with its own permits. `heavy`: many rows, or much computation. `model`: waits for others, and may stream for minutes. */
+export type LimitedWork = 'read' | 'write' | 'heavy' | 'model';
+/** `exempt`: always begun. */
+export type Work = 'exempt' | LimitedWork;
+
 /** How a route writes refusals; `openai-but-validation` leaves 422s as the interface has them. */
 export type ErrorShape = 'openai' | 'openai-but-validation';
 
@@ -58,7 +64,7 @@ type RouteHooks = {
   body?: TSchema;
   response?: Record<string, TSchema>;
   detail?: { operationId?: string; summary?: string; description?: string; tags?: string[]; hide?: boolean };
-  /** What the route states as `key` (plugin.ts). */
+  /** What the route states as `key` (credentials.ts). */
   credential?: KeySpec;
   work?: Work;
   errors?: ErrorShape;
@@ -67,6 +73,8 @@ type RouteHooks = {
   keepsAddress?: true;
   noIdleTimeout?: true;
 };
+
+const COOKIE_KINDS: readonly CredentialKind[] = ['portal', 'administration'];
 
 const NONE: TObject = Type.Object({});
 
@@ -117,8 +125,8 @@ export function toOperation({ method, path, hooks }: ElysiaRoute, openRoutes: re
     events: stated.events,
     /** Actions that it writes to the audit log. */
     audits: stated.audits,
-    /** It keeps the address of its caller elsewhere than in the audit log. */
-    keepsAddress: stated.keepsAddress,
+    /** It keeps the address of its caller, in the audit log or elsewhere, or takes a cookie, whose name depends on the scheme. */
+    needsClient: stated.keepsAddress === true || stated.audits !== undefined || COOKIE_KINDS.includes(kind),
     work: stated.work ?? (area === 'health' ? 'exempt' : method === 'GET' ? 'read' : 'write'),
     /** No idle time-out applies until the answer begins, because that may take long. A stream is never silent for a minute. */
     noIdleTimeout: stated.noIdleTimeout,
@@ -160,4 +168,81 @@ function impliedRefusals({ credential, scope, params, query, hasBody }: Taken): 
     ...(hasBody ? ([408, 413, 415] as const) : []),
     ...(hasBody || hasFields(params) || takesQuery ? ([422] as const) : []),
   ];
+}
+
+/** What does not exist there is told as clients of OpenAI's API expect it. */
+const BELOW_V1 = /^(?:[a-z]+:\/\/[^/]*)?\/v1(?:[/?]|$)/;
+
+/** First segments of paths of OpenAI's API, and of compatible APIs, that no operation of this service has. */
+const OPENAI_NAMES = (
+  'assistants audio batches containers conversations evals files fine_tuning messages moderations organization realtime ' +
+  'rerank responses threads uploads vector_stores videos'
+).split(' ');
+
+/** Fits the URLs whose path begins with one of the names; none without names. */
+const begins = (names: readonly string[]): RegExp =>
+  new RegExp(`^(?:[a-z]+://[^/]*)?(?:/v1)?/(?:${[...new Set(names)].join('|') || '[]'})(?:[/?]|$)`);
+
+export class RouteTable {
+  private readonly byRoute = new Map<string, { operation: Operation; parse: ParameterParser }>();
+  /** Paths that begin as our operations in OpenAI's shape do: they cannot be operations of another area. */
+  private ownPaths = begins([]);
+  /** The same, or paths that begin as a part of OpenAI's API that we lack: they may still be operations of another area. */
+  private openAiPaths = begins([]);
+
+  /** Reads the routes of the application; `openRoutes` need no key. Throws for one that is not safe. */
+  read(routes: readonly ElysiaRoute[], openRoutes: readonly string[]): void {
+    for (const route of routes) {
+      const operation = toOperation(route, openRoutes);
+      this.byRoute.set(`${route.method} ${route.path}`, {
+        operation,
+        parse: createParameterParser(operation),
+      });
+    }
+    const own = this.operations()
+      .filter(({ errorShape, credential }) => errorShape === 'openai' && credential !== 'portal')
+      .flatMap(({ path }) => /^(?:\/v1)?\/(\w+)/.exec(path)?.[1] ?? []);
+    this.ownPaths = begins(own);
+    this.openAiPaths = begins([...own, ...OPENAI_NAMES]);
+  }
+
+  operations(): Operation[] {
+    return [...this.byRoute.values()].map(({ operation }) => operation);
+  }
+
+  /**
+   * The route that Elysia has chosen, with the parameters of the URL. Throws as Elysia does for an unknown path where the URL has another
+   * path: that of a request with an odd Host or target, or one that begins with a name of OpenAI's API, which no workspace has.
+   */
+  of({ method, url }: Request, path: string): { operation: Operation; parameters: Parameters } {
+    const known =
+      this.byRoute.get(`${method === 'HEAD' ? 'GET' : method} ${path}`) ?? this.byRoute.get(`ALL ${path}`);
+    if (known === undefined) throw new Error(`${method} ${path} is not in the table of routes`);
+    const { operation, parse } = known;
+    const parameters = this.isTaken(operation, url) ? undefined : parse(url);
+    if (parameters === undefined) throw new NotFoundError();
+    return { operation, parameters };
+  }
+
+  /** Whether the URL is one of OpenAI's API, though it fits the operation, whose path begins with a workspace. */
+  private isTaken({ errorShape, path }: Operation, url: string): boolean {
+    return errorShape === undefined && /^\/(?:v1\/)?\{/.test(path) && this.ownPaths.test(url);
+  }
+
+  /**
+   * What is known of a URL that no route answers with this method: the methods that its path has, and whether clients of OpenAI's API
+   * expect the refusal in their shape.
+   */
+  describeUnmatched({ method, url }: Request): { allowed: readonly string[]; isOpenAi: boolean } {
+    const fitting = [...this.byRoute.values()].filter(
+      ({ operation, parse }) => !this.isTaken(operation, url) && parse(url) !== undefined,
+    );
+    const methods = new Set(fitting.map(({ operation }) => operation.method as string));
+    const isKnown = methods.size > 0 && !methods.has(method);
+    const isOwn = this.ownPaths.test(url) && isKnown;
+    if (isOwn) return { allowed: [...methods], isOpenAi: true };
+    if (this.openAiPaths.test(url) || (!isKnown && BELOW_V1.test(url)))
+      return { allowed: [], isOpenAi: true };
+    return { allowed: isKnown ? [...methods] : [], isOpenAi: false };
+  }
 }

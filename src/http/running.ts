@@ -3,15 +3,14 @@
 import { toError } from '../core/errors.ts';
 import type { OnInterrupt } from '../core/interruption.ts';
 import type { AccessLog } from '../core/logger.ts';
-import { inTrace } from '../core/tracing.ts';
+import { beginTrace, inTrace, isTracing, type Span } from '../core/tracing.ts';
 import type { ClientFinder } from './client.ts';
 import type { Cors } from './cors.ts';
 import { internalError, shuttingDown } from './failures.ts';
 import { UNREAD_TIMEOUT_SECONDS } from './limits.ts';
 import type { RequestMetrics } from './metrics.ts';
-import { beginRequestTrace, endRequestTrace } from './request-trace.ts';
-import { beginState, changedTo, isRequestId, type RequestState } from './state.ts';
-import { showPath } from './url.ts';
+import { isRequestId, RequestState } from './state.ts';
+import { showPath, splitTarget } from './url.ts';
 
 type RunningDeps = {
   cors: Cors;
@@ -22,7 +21,6 @@ type RunningDeps = {
   onInterrupt: OnInterrupt;
 };
 
-type Server = Bun.Server<undefined>;
 type Fetch = (request: Request) => Response | Promise<Response>;
 
 export class Running {
@@ -45,17 +43,20 @@ export class Running {
   }
 
   /** Answers a request of the server, once, also after an error. */
-  async answer(fetch: Fetch, request: Request, server?: Server): Promise<Response> {
-    const state = beginState(request, server, this.deps.clients.find(request, server));
-    const interrupted = Promise.withResolvers<Response>();
+  async answer(fetch: Fetch, request: Request, server?: Bun.Server<undefined>): Promise<Response> {
+    const state = new RequestState(request, { server, clients: this.deps.clients });
+    state.takesPermit = true;
+    const { promise, resolve, reject } = Promise.withResolvers<Response>();
     const interrupt = (): void => {
       state.isAnswered = true;
-      interrupted.resolve(shuttingDown(state.route));
+      resolve(shuttingDown(state.route));
     };
     this.interrupts.add(interrupt);
-    const run = async (): Promise<Response> => {
+    const run = async (): Promise<void> => {
       try {
-        return await fetch(forElysia(request));
+        resolve(await fetch(forElysia(request, state)));
+      } catch (error) {
+        reject(error);
       } finally {
         state.leave();
       }
@@ -63,8 +64,8 @@ export class Running {
     try {
       state.trace = beginRequestTrace(request);
       // The place of a trace that is not sampled is of use to upstreams alone: routes that ask them take it from the state.
-      const answer = state.trace?.isSampled ? inTrace(state.trace, run) : run();
-      return this.finish(request, state, await Promise.race([answer, interrupted.promise]));
+      void (state.trace?.isSampled ? inTrace(state.trace, run) : run());
+      return this.finish(request, state, await promise);
     } catch (failure) {
       // The log may be what fails: the cause goes to standard error.
       process.emitWarning(toError(failure));
@@ -97,7 +98,7 @@ export class Running {
       keyId: state.caller?.keyId || undefined,
       workspaceId: state.caller?.workspaceId || undefined,
       model: state.model,
-      client: state.address ?? undefined,
+      client: () => state.client.address ?? undefined,
       called: state.called,
       trace: state.trace,
     });
@@ -111,10 +112,54 @@ export class Running {
  * normal form stays as it is, and is found nowhere. HEAD is asked as GET: the server leaves the body out, where Elysia would read the
  * whole of it, a stream's too, for its length.
  */
-function forElysia(request: Request): Request {
+function forElysia(request: Request, state: RequestState): Request {
   const { url, method } = request;
   const whole = url.startsWith('/') ? `http://localhost${url}` : url;
   const isOdd = whole !== url && URL.parse(whole)?.href !== whole;
   if (isOdd || (whole === url && method !== 'HEAD')) return request;
-  return changedTo(request, whole, method === 'HEAD' ? 'GET' : method);
+  return state.changedTo(whole, method === 'HEAD' ? 'GET' : method);
+}
+
+/** Probes come every few seconds, and are not traced. */
+const PROBES = /^\/(?:healthz|readyz|metrics)?$/;
+
+/**
+ * Begins the trace of a request, by the semantic conventions for HTTP servers, without the query, which may contain a key.
+ * Undefined without tracing, and for probes.
+ */
+function beginRequestTrace(request: Request): Span | undefined {
+  if (!isTracing() || PROBES.test(splitTarget(request.url).path)) return undefined;
+  return beginTrace(
+    'HTTP',
+    () => ({
+      kind: 'server',
+      attributes: {
+        'http.request.method': request.method,
+        'url.path': showPath(request.url),
+        'url.scheme': request.url.startsWith('https:') ? 'https' : 'http',
+      },
+    }),
+    request,
+  );
+}
+
+/** The beginning of an answer ends its span: the stream of a model has one of its own. */
+function endRequestTrace(
+  trace: Span,
+  { requestId, caller, called, operation }: RequestState,
+  status: number,
+): void {
+  if (!trace.isSampled) return;
+  if (operation !== undefined) trace.rename(`${operation.method} ${operation.path}`);
+  trace.set({
+    'http.route': operation?.path,
+    'http.response.status_code': status,
+    'atrium.request.id': requestId,
+    'atrium.workspace.id': caller?.workspaceId,
+    'atrium.key.id': caller?.keyId || undefined,
+    'atrium.called': called,
+  });
+  // Refusals of a caller's mistake are no errors of the server.
+  if (status >= 500) trace.fail(String(status));
+  trace.end();
 }

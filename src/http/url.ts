@@ -6,7 +6,6 @@ import type { ValidationEntry } from '../core/errors.ts';
 import { isStorableText } from '../core/json.ts';
 import { PARAMETERS_MAX } from './limits.ts';
 import { missing } from './mistakes.ts';
-import type { Operation } from './routes.ts';
 import { createValidator, unstorableText, type Validator } from './validation.ts';
 
 /** `entries`: every mistake in the parameters. */
@@ -18,18 +17,19 @@ export type Parameters = {
 
 const NO_PARAMETERS: Parameters = { path: {}, query: {}, entries: [] };
 
-/** The parameters of a URL; undefined where its path is not that of the operation. */
-export type ParameterParser = (url: string) => Parameters | undefined;
+/** What an operation takes in its URL. `lastTakesRest`: the last placeholder takes all that is left of a path. */
+type Target = { path: string; parameters: TObject; query: TObject; lastTakesRest: boolean };
 
-export function createParameterParser(
-  operation: Pick<Operation, 'path' | 'parameters' | 'query' | 'lastTakesRest'>,
-): ParameterParser {
+/** The parameters of a URL; undefined where its path is not that of the operation. */
+export type ParameterParser = ReturnType<typeof createParameterParser>;
+
+export function createParameterParser(operation: Target) {
   const pattern = toUrlPattern(operation);
   const inPath = Object.entries<TSchema>(operation.parameters.properties).map(
     ([name, schema]) => [name, createValidator(schema)] as const,
   );
   const readQuery = createQueryReader(operation.query);
-  return (url) => {
+  return (url: string): Parameters | undefined => {
     const found = pattern.exec(url);
     if (found === null) return undefined;
     if (inPath.length === 0 && readQuery === undefined) return NO_PARAMETERS;
@@ -44,7 +44,7 @@ export function createParameterParser(
 }
 
 /** Fits the URLs with the path of the operation, segment by segment, an outer slash behind it or not. */
-function toUrlPattern({ path, lastTakesRest }: Pick<Operation, 'path' | 'lastTakesRest'>): RegExp {
+function toUrlPattern({ path, lastTakesRest }: Target): RegExp {
   const segments = path
     .replace(/(?<=.)\/$/, '')
     .replaceAll('.', '\\.')

@@ -1,7 +1,7 @@
 // What a request says about its client: a proxy is believed where the operator has named it, and no cookie beside the portal's own.
 
 import { expect, test } from 'bun:test';
-import { ClientFinder, isHttps, PROXIES } from '../../src/http/client.ts';
+import { ClientFinder, PROXIES } from '../../src/http/client.ts';
 import { eventually } from '../support/child.ts';
 import { BOOTSTRAP_KEY, startService, WORKSPACE } from '../support/service.ts';
 import { shared } from '../support/shared.ts';
@@ -100,7 +100,8 @@ test('over https only the cookie with the prefix counts', async () => {
 const find = (forwarded: string | undefined, peer: string): string | null => {
   const headers: Record<string, string> = forwarded === undefined ? {} : { 'x-forwarded-for': forwarded };
   const finder = new ClientFinder(['127.0.0.1', '10.0.0.0/8', '2001:db8::/32', '::1']);
-  return finder.find(new Request('http://localhost/', { headers }), { requestIP: () => ({ address: peer }) });
+  const request = new Request('http://localhost/', { headers });
+  return finder.find(request, { requestIP: () => ({ address: peer }) }).address;
 };
 
 test.each([
@@ -125,8 +126,8 @@ test.each([
   ['https', '198.51.100.1', false],
 ])('X-Forwarded-Proto %j from %s: %p', (forwarded, peer, expected) => {
   const request = new Request('http://localhost/', { headers: { 'x-forwarded-proto': forwarded } });
-  new ClientFinder(['127.0.0.1']).find(request, { requestIP: () => ({ address: peer }) });
-  expect(isHttps(request)).toBe(expected);
+  const client = new ClientFinder(['127.0.0.1']).find(request, { requestIP: () => ({ address: peer }) });
+  expect(client.isHttps).toBe(expected);
 });
 
 test.each(['10.0.0.0/33', '10.0.0', 'proxy.example', '::1/129', '10.0.0.1,', '/8'])(

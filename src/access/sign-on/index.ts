@@ -7,7 +7,7 @@ import type { WakeEventMover } from '../../core/event.ts';
 import { newId } from '../../core/ids.ts';
 import type { Logger } from '../../core/logger.ts';
 import { createSemaphore } from '../../core/semaphore.ts';
-import { isHttps } from '../../http/client.ts';
+import { stateOf } from '../../http/state.ts';
 import { splitTarget } from '../../http/url.ts';
 import { createKeyText, hashSecret, shownPrefix } from '../key-text.ts';
 import { SIGN_ONS_MAX } from '../limits.ts';
@@ -162,7 +162,7 @@ const redirect = (location: string, headers: Record<string, string> = {}): Respo
 /** A proxy keeps the Host. Throws 400 for a request without one. */
 function requestOrigin(request: Request): string {
   const host = request.headers.get('host') ?? '';
-  const origin = URL.parse(`${isHttps(request) ? 'https' : 'http'}://${host}`)?.origin;
+  const origin = URL.parse(`${stateOf(request).client.isHttps ? 'https' : 'http'}://${host}`)?.origin;
   if (origin === undefined || host === '') throw malformed('The request needs a Host');
   return origin;
 }

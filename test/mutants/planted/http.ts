@@ -25,10 +25,9 @@ export const http: readonly Planted[] = [
   },
   {
     mistake: 'a request has its permit before its body has arrived',
-    file: 'src/http/plugin.ts',
-    text: '            await authenticate(stateOf(request), request);\n',
-    replacement:
-      "            await authenticate(stateOf(request), request);\n            const state = stateOf(request);\n            const work = state.operation?.work ?? 'exempt';\n            if (work !== 'exempt' && admission !== undefined) state.holdPermit(await admission.enter(work, ''));\n",
+    file: 'src/http/http.ts',
+    text: ".onBeforeHandle({ as: 'global' }, async",
+    replacement: ".onTransform({ as: 'global' }, async",
     test: 'test/service/slow-clients.test.ts',
     name: 'take no permit',
   },
@@ -134,7 +133,7 @@ export const http: readonly Planted[] = [
   },
   {
     mistake: 'probes are refused while the service drains',
-    file: 'src/http/plugin.ts',
+    file: 'src/http/http.ts',
     text: "running.isRefusing && operation.area !== 'health'",
     replacement: 'running.isRefusing',
     test: 'test/acceptance/shutdown.test.ts',
@@ -149,10 +148,10 @@ export const http: readonly Planted[] = [
   },
   {
     mistake: 'a body is read before the credential is looked at',
-    file: 'src/http/plugin.ts',
-    text: '            await authenticate(stateOf(request), request);\n',
+    file: 'src/http/http.ts',
+    text: '        const { route, parameters } = state;\n',
     replacement:
-      '            await request.clone().arrayBuffer();\n            await authenticate(stateOf(request), request);\n',
+      '        const { route, parameters } = state;\n        await request.clone().arrayBuffer();\n',
     test: 'test/acceptance/credentials.test.ts',
   },
   {

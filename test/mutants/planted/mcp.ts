@@ -11,8 +11,8 @@ export const mcp: readonly Planted[] = [
   },
   {
     mistake: 'a tool calls an operation without its scope',
-    file: 'src/http/plugin.ts',
-    text: "    authorize(state.caller, operation, parameters.path['workspace_id']);\n",
+    file: 'src/http/http.ts',
+    text: "        authorize(state.caller, route, parameters.path['workspace_id']);\n",
     replacement: '',
     test: 'test/acceptance/mcp/tools.test.ts',
     name: 'is listed the tools',
