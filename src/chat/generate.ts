@@ -1,134 +1,124 @@
-// From a question to its answer: by a bot's list, or by a model.
+// From a question to its answer: agent → history → passages → prompt → model → citations, or a reply of a bot's list.
 
-import type { CachedLookup } from '../core/cached-lookup.ts';
-import { type ServiceError, unavailable } from '../core/errors.ts';
+import { ServiceError, unavailable, upstreamFailed, upstreamTimeout } from '../core/errors.ts';
+import { createPauses } from '../core/time-slices.ts';
 import { withSpan } from '../core/tracing.ts';
-import type { ChatMessage, StreamChat } from '../gateway/chat-call.ts';
-import { askModel } from './ask-model.ts';
-import { createCitingAnswer } from './citing/answer.ts';
-import { showPassages } from './citing/shown-passages.ts';
-import type { Found, Knowledge } from './knowledge/index.ts';
-import type { Passage } from './knowledge/passage.ts';
+import { abortable } from '../core/wait.ts';
+import type { ChatCall, ChatPart, StreamChat } from '../gateway/chat-call.ts';
+import type { Transaction } from '../infra/postgres/client.ts';
+import type { Agent, AgentCache } from './agents.ts';
+import { type CitingAnswer, createCitingAnswer } from './citations.ts';
+import { readHistory } from './history.ts';
+import type { Knowledge } from './knowledge.ts';
 import {
+  ANSWER_LENGTH_MAX,
+  BYTES_PER_TOKEN,
   CONTEXT_QUESTIONS_MAX,
   HISTORY_MESSAGES_DEFAULT,
   HISTORY_TOKENS_DEFAULT,
   NOT_FOUND_TEXT_DEFAULT,
   TURN_TIMEOUT_MS,
 } from './limits.ts';
-import type { Memory } from './memory.ts';
-import { replyTo } from './replies.ts';
-import type { Agent, AgentNames } from './store/agents.ts';
-import type { Answer, Said, Turn } from './turn.ts';
+import { toPrompt } from './prompt.ts';
+import type { Answer, Citation, Said, Turn } from './turn.ts';
+import { idsOf } from './turns.ts';
 
 export type GenerateDeps = {
-  /** By `AgentNames` as JSON: the agent that one of the ids names, else the workspace's default. */
-  agents: Pick<CachedLookup<Agent>, 'get'>;
-  memory: Memory;
+  sql: Transaction;
+  agents: AgentCache;
   knowledge: Knowledge;
   streamChat: StreamChat;
   /** Default: ten minutes. */
   timeoutMs?: number;
 };
 
-/** Where `stop` aborts, the text so far is the answer. */
-export type Generate = (
-  turn: Turn,
-  options: { onText(text: string): void; signal: AbortSignal; stop?: AbortSignal },
-) => Promise<Answer>;
-
-const NEVER = new AbortController().signal;
+/** `signal` abandons the answer; where `stop` aborts, the text so far is the answer. */
+type Signals = { signal: AbortSignal; stop: AbortSignal };
 
 /**
  * Makes an answer within its time limit. Throws a ServiceError if the model fails, or if the documents cannot be searched
  * for an agent that answers from them alone; the reason of `signal` when it aborts, or of `stop` before the first word; and errors
  * of the database.
  */
-export function createGenerate({
-  agents,
-  memory,
-  knowledge,
-  streamChat,
-  timeoutMs = TURN_TIMEOUT_MS,
-}: GenerateDeps): Generate {
+export function createGenerate(deps: GenerateDeps) {
+  const { sql, agents, knowledge, streamChat, timeoutMs = TURN_TIMEOUT_MS } = deps;
+
+  const generate = async (
+    turn: Turn,
+    onText: (text: string) => void,
+    { signal, stop }: Signals,
+  ): Promise<Answer> => {
+    const leaving = AbortSignal.any([signal, stop]);
+    const { workspaceId, caller, message: question } = turn;
+    // 1. Who answers: a bot has its answers already.
+    const agent = (await agents.find({ workspaceId, ids: idsOf(turn) })) ?? FALLBACK_AGENT;
+    const fixed = (message: string): Answer => {
+      onText(message);
+      return { ...NO_MODEL, message, agentId: agent.id, kind: agent.kind };
+    };
+    if (agent.kind === 'bot') return fixed(await replyTo(agent.replies, question, leaving));
+    // 2. What was said before, and what the documents say.
+    const { historyMessages: messagesMax, historyTokens: tokensMax, knowledgeOnly } = agent;
+    const earlier = await readHistory(sql, turn.parentId, { messagesMax, tokensMax });
+    const { passages, isWhole } = await findPassages(agent, { turn, earlier, signal: leaving });
+    const notFoundText = agent.notFoundText ?? NOT_FOUND_TEXT_DEFAULT;
+    if (knowledgeOnly && passages.length === 0) {
+      // Saying that nothing is there would be wrong.
+      if (!isWhole) throw unavailable('The documents cannot be searched');
+      return fixed(notFoundText);
+    }
+    leaving.throwIfAborted();
+    // 3. The model's text, with the citations of the passages that it was shown.
+    const unsupportedText = knowledgeOnly ? notFoundText : undefined;
+    const citing =
+      passages.length === 0 ? undefined : createCitingAnswer({ question, passages, unsupportedText });
+    const { email, keyId, limits } = caller;
+    const call = {
+      caller: {
+        workspaceId,
+        email,
+        ...(keyId === undefined ? {} : { keyId }),
+        ...(limits === undefined ? {} : { limits }),
+      },
+      ...(agent.model === null ? {} : { model: agent.model }),
+      messages: toPrompt({ instructions: agent.instructions, passages, knowledgeOnly, earlier, question }),
+      ...(agent.temperature === null ? {} : { temperature: agent.temperature }),
+    };
+    const said = await askModel(streamChat, call, { citing, onText, signal, stop, timeoutMs });
+    return { ...said, agentId: agent.id, kind: agent.kind };
+  };
+
   const findPassages = async (
     agent: Agent,
     { turn, earlier, signal }: { turn: Turn; earlier: readonly Said[]; signal: AbortSignal },
-  ): Promise<Found> => {
+  ) => {
     const { workspaceId, caller, message: question } = turn;
-    const { readsAs } = caller;
-    if (agent.knowledge === 'none' || readsAs == null) return { passages: [], isWhole: true };
-    const { email, keyId = '', limits = {} } = caller;
+    const { email, keyId = '', limits = {}, readsAs } = caller;
+    if (agent.knowledge === 'none' || readsAs === null) return { passages: [], isWhole: true };
+    const questions = earlier.filter(({ role }) => role === 'user').map(({ message }) => message);
     const payer = { email, keyId, limits, isPart: true };
     return knowledge.find(
-      { workspaceId, email: readsAs, question, earlier: questionsOf(earlier), payer },
+      { workspaceId, email: readsAs, question, earlier: questions.slice(-CONTEXT_QUESTIONS_MAX), payer },
       signal,
     );
   };
 
-  const answer: Generate = async (turn, { onText, signal, stop = NEVER }) => {
-    const leaving = AbortSignal.any([signal, stop]);
-    const agent = (await agents.get(agentKeyOf(turn))) ?? FALLBACK_AGENT;
-    if (agent.kind === 'bot')
-      return fixedAnswer(agent, await replyTo(agent.replies, turn.message, leaving), onText);
-    const window = { messagesMax: agent.historyMessages, tokensMax: agent.historyTokens };
-    const earlier = await memory.before(turn, window);
-    const { passages, isWhole } = await findPassages(agent, { turn, earlier, signal: leaving });
-    const { instructions, knowledgeOnly } = agent;
-    const notFoundText = agent.notFoundText ?? NOT_FOUND_TEXT_DEFAULT;
-    if (knowledgeOnly && passages.length === 0) {
-      if (!isWhole) throw searchRefusal();
-      return fixedAnswer(agent, notFoundText, onText);
-    }
-    const messages = toPrompt({ instructions, passages, knowledgeOnly, earlier, question: turn.message });
-    leaving.throwIfAborted();
-    const unsupportedText = knowledgeOnly ? notFoundText : undefined;
-    // An answer that was shown no passages has none to cite.
-    const citing =
-      passages.length === 0
-        ? undefined
-        : createCitingAnswer({ question: turn.message, passages, unsupportedText });
-    const asked = {
-      caller: accountOf(turn),
-      ...(agent.model === null ? {} : { model: agent.model }),
-      messages,
-      ...(agent.temperature === null ? {} : { temperature: agent.temperature }),
+  return (turn: Turn, onText: (text: string) => void, signals: Signals): Promise<Answer> => {
+    const attributes = {
+      'gen_ai.operation.name': 'invoke_agent',
+      'gen_ai.conversation.id': String(turn.sessionId),
     };
-    const { text, citations, end } = await askModel(streamChat, asked, {
-      citing,
-      onText,
-      signal,
-      stop,
-      timeoutMs,
-    });
-    memory.remember(turn, { window, earlier, answer: text });
-    return {
-      message: text,
-      citations,
-      agentId: agent.id,
-      kind: agent.kind,
-      model: end.model,
-      finishReason: end.finishReason,
-      promptTokens: end.usage.promptTokens,
-      completionTokens: end.usage.completionTokens,
-    };
+    return withSpan(
+      'invoke_agent',
+      () => ({ attributes }),
+      async (span) => {
+        const answer = await generate(turn, onText, signals);
+        span?.set({ 'gen_ai.agent.id': answer.agentId, 'atrium.agent.kind': answer.kind });
+        return answer;
+      },
+    );
   };
-  return (turn, options) =>
-    withSpan('invoke_agent', descriptionOf(turn), async (span) => {
-      const made = await answer(turn, options);
-      span?.set({ 'gen_ai.agent.id': made.agentId, 'atrium.agent.kind': made.kind });
-      return made;
-    });
 }
-
-const descriptionOf = (turn: Turn) => () => ({
-  attributes: { 'gen_ai.operation.name': 'invoke_agent', 'gen_ai.conversation.id': String(turn.sessionId) },
-});
-
-const agentKeyOf = ({ workspaceId, agentId, agiId, personaId }: Turn): string => {
-  const ids = [...(agentId === null ? [] : [agentId]), agiId, `${personaId}`];
-  return JSON.stringify({ workspaceId, ids } satisfies AgentNames);
-};
 
 /** The agent of a workspace that has no default one. */
 const FALLBACK_AGENT: Agent = {
@@ -145,55 +135,103 @@ const FALLBACK_AGENT: Agent = {
   replies: [],
 };
 
-/** What the person asked last in the conversation. */
-const questionsOf = (earlier: readonly Said[]): string[] =>
-  earlier
-    .filter(({ role }) => role === 'user')
-    .slice(-CONTEXT_QUESTIONS_MAX)
-    .map(({ message }) => message);
+const NO_MODEL = { citations: [], model: null, finishReason: 'stop', promptTokens: 0, completionTokens: 0 };
 
-const accountOf = ({ workspaceId, caller: { email, keyId, limits } }: Turn) => ({
-  workspaceId,
-  email,
-  ...(keyId === undefined ? {} : { keyId }),
-  ...(limits === undefined ? {} : { limits }),
-});
-
-/** An answer that no model has made. */
-const fixedAnswer = (agent: Agent, text: string, onText: (text: string) => void): Answer => {
-  onText(text);
-  return {
-    message: text,
-    citations: [],
-    agentId: agent.id,
-    kind: agent.kind,
-    model: null,
-    finishReason: 'stop',
-    promptTokens: 0,
-    completionTokens: 0,
-  };
-};
-
-/** Saying that nothing is there would be wrong. */
-const searchRefusal = (): ServiceError => unavailable('The documents cannot be searched');
-
-/** The messages of a model's call: instructions, the conversation so far, passages that may be cited, the question. */
-export function toPrompt(parts: {
-  instructions: string;
-  passages: readonly Passage[];
-  knowledgeOnly: boolean;
-  earlier: readonly Said[];
-  question: string;
-}): ChatMessage[] {
-  const { instructions, passages, knowledgeOnly, earlier, question } = parts;
-  const shown = passages.length === 0 ? undefined : showPassages(passages, { knowledgeOnly });
-  const system = [instructions, ...(shown?.notices ?? [])].filter((text) => text !== '').join('\n\n');
-  return [
-    ...(system === '' ? [] : [toChatMessage('system', system)]),
-    ...earlier.map(({ role, message }) => toChatMessage(role === 'user' ? 'user' : 'assistant', message)),
-    ...(shown === undefined ? [] : [toChatMessage('user', shown.block)]),
-    toChatMessage('user', question),
-  ];
+/**
+ * The first reply whose match is part of the message, in any case; `*` matches all, and `''` is the answer if none does. Agents may have a
+ * thousand replies, and messages half a megabyte, so other work runs in between. Throws the signal's reason when it aborts.
+ */
+export async function replyTo(
+  replies: Agent['replies'],
+  message: string,
+  signal: AbortSignal,
+): Promise<string> {
+  const text = message.toLowerCase();
+  const pause = createPauses();
+  for (const { match, reply } of replies) {
+    await pause();
+    signal.throwIfAborted();
+    if (match === '*' || text.includes(match.toLowerCase())) return reply;
+  }
+  return '';
 }
 
-const toChatMessage = (role: ChatMessage['role'], content: string): ChatMessage => ({ role, content });
+type ModelAnswer = Omit<Answer, 'agentId' | 'kind'>;
+
+type AskOptions = Signals & {
+  citing: CitingAnswer | undefined;
+  onText(text: string): void;
+  timeoutMs: number;
+};
+
+/** One call of a model: its text as it comes, and its end, which is the model's own, a failure, or a stop in the middle. */
+async function askModel(
+  streamChat: StreamChat,
+  call: Omit<ChatCall, 'signal'>,
+  { citing, onText, signal, stop, timeoutMs }: AskOptions,
+): Promise<ModelAnswer> {
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(upstreamTimeout('The model did not answer in time')), timeoutMs);
+  const leaving = AbortSignal.any([signal, stop, late.signal]);
+  let text = '';
+  const add = (delta: string): void => {
+    leaving.throwIfAborted();
+    text += delta;
+    if (text.length > ANSWER_LENGTH_MAX) throw upstreamFailed("The model's answer is too long");
+    if (delta !== '') onText(delta);
+  };
+  const collect = async (parts: AsyncIterable<ChatPart>): Promise<ModelAnswer> => {
+    for await (const part of parts) {
+      if (part.type === 'delta') {
+        // No database holds a NUL.
+        const delta = part.text.replaceAll('\0', '');
+        add(citing === undefined ? delta : citing.push(delta));
+        continue;
+      }
+      const cited = await citing?.end(text);
+      if (cited !== undefined) add(cited.rest);
+      const { model, finishReason, usage } = part;
+      const { promptTokens, completionTokens } = usage;
+      return toSaid(text, {
+        citations: cited?.citations,
+        model,
+        finishReason,
+        promptTokens,
+        completionTokens,
+      });
+    }
+    throw upstreamFailed('The model broke off its answer');
+  };
+  try {
+    return await abortable(collect(streamChat({ ...call, signal: leaving })), leaving);
+  } catch (error) {
+    if (!stop.aborted || signal.aborted) throw error instanceof ServiceError ? toModelFailure(error) : error;
+    if (text.trim() === '') throw stop.reason;
+    return toSaid(text, {
+      citations: await citing?.cite(text.toWellFormed()),
+      model: call.model ?? null,
+      finishReason: 'stopped',
+      promptTokens: tokensOf(call.messages.map(({ content }) => content).join('')),
+      completionTokens: tokensOf(text),
+    });
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+const toSaid = (
+  text: string,
+  {
+    citations = [],
+    ...rest
+  }: Omit<ModelAnswer, 'message' | 'citations'> & { citations: Citation[] | undefined },
+): ModelAnswer => ({ message: text.toWellFormed(), citations, ...rest });
+
+/** Of a text that no model has counted. */
+const tokensOf = (text: string): number => Math.ceil(Buffer.byteLength(text) / BYTES_PER_TOKEN);
+
+const KEPT = new Set(['too-many-requests', 'upstream-failed', 'upstream-timeout', 'unavailable']);
+
+/** All other refusals of a model's call are caused by the agent's configuration, not by the caller. */
+const toModelFailure = (error: ServiceError): ServiceError =>
+  KEPT.has(error.kind) ? error : upstreamFailed('The model of the agent cannot be asked', { cause: error });

@@ -1,41 +1,32 @@
-// Area C: conversations. A channel's message is taken once, answered once, in order, with memory.
+// Area C: conversations. A channel's message is accepted once and answered once, in order, with memory.
 
 import { Elysia } from 'elysia';
-import { createCachedLookup } from '../core/cached-lookup.ts';
 import type { Clock } from '../core/clock.ts';
 import type { WakeEventMover } from '../core/event.ts';
 import { newRandomId } from '../core/ids.ts';
 import type { OnInterrupt } from '../core/interruption.ts';
-import { parseJson } from '../core/json.ts';
 import type { Logger } from '../core/logger.ts';
 import type { StreamChat } from '../gateway/chat-call.ts';
 import type { AreaWithRoutes, Routes } from '../http/area.ts';
 import type { Sql } from '../infra/postgres/client.ts';
 import type { Invalidation } from '../infra/postgres/invalidation.ts';
 import { createSweep } from '../infra/postgres/sweep.ts';
-import { createAcceptQuestion } from './accept.ts';
+import { createAgentCache, createAgentStore } from './agents.ts';
+import { createAnswers } from './answers.ts';
 import { type Converse, createConverse, type VisibleToPerson } from './converse.ts';
 import { createGenerate } from './generate.ts';
-import { createKnowledge } from './knowledge/index.ts';
-import type { RetrievePassages } from './knowledge/passages.ts';
-import type { SearchDocuments } from './knowledge/records.ts';
-import { AGENT_TTL_MS, CACHED_AGENTS_MAX, RETENTION_INTERVAL_MS } from './limits.ts';
-import { createMemory } from './memory.ts';
-import { chatMetrics, createCounts, createRetrievalCounts } from './metrics.ts';
-import { createLease } from './pending-answer.ts';
-import { createRecovery } from './recovery.ts';
+import { createKnowledge, type RetrievePassages } from './knowledge.ts';
+import { RETENTION_INTERVAL_MS } from './limits.ts';
+import { createMessageStore } from './messages.ts';
+import { chatMetrics, createCounts } from './metrics.ts';
+import type { SearchDocuments } from './records.ts';
 import { agentRoutes } from './routes/agents.ts';
 import { createShowCitations, type VisibleDocuments } from './routes/answers.ts';
 import { conversationRoutes } from './routes/conversations.ts';
 import { messageRoutes } from './routes/messages.ts';
 import { sessionRoutes } from './routes/sessions.ts';
-import { createSessionQueue } from './session-queue.ts';
-import { type Agent, type AgentNames, createAgentStore } from './store/agents.ts';
-import { createMessageStore } from './store/messages.ts';
-import { createRecoveryStore } from './store/recovery.ts';
-import { createConversationRetention } from './store/retention.ts';
-import { createSessionStore } from './store/sessions.ts';
-import { createTurnStore } from './store/turns.ts';
+import { createSessionStore } from './sessions.ts';
+import { createTurns } from './turns.ts';
 
 export type ChatDeps = {
   sql: Sql;
@@ -62,86 +53,46 @@ export type ChatDeps = {
 const DAY_MS = 86_400_000;
 
 export function createChat(deps: ChatDeps): AreaWithRoutes & { converse: Converse } {
-  const { sql, invalidation, streamChat, searchDocuments, retrieve, requireWorkspace, wakeMover, log } = deps;
-  const owner = newRandomId();
-  const stores = {
-    agents: createAgentStore(sql),
-    sessions: createSessionStore(sql),
-    messages: createMessageStore(sql),
-    turns: createTurnStore(sql, owner),
-  };
-  const agents = createCachedLookup<Agent>({
-    load: (key) => stores.agents.select(parseJson(key) as AgentNames),
-    ttlMs: AGENT_TTL_MS,
-    entriesMax: CACHED_AGENTS_MAX,
-    usable: invalidation.connected,
-  });
-  invalidation.subscribe('chat-agents', agents.reset, agents.reset);
-
-  const memory = createMemory(stores.turns);
+  const { sql, invalidation, requireWorkspace, wakeMover, log, clock, settings } = deps;
+  const agentStore = createAgentStore(sql);
+  const agents = createAgentCache(agentStore, invalidation);
+  const sessions = createSessionStore(sql);
+  const messages = createMessageStore(sql);
+  const turns = createTurns(sql, newRandomId(), agents.find);
   const counts = createCounts();
-  const retrievals = createRetrievalCounts();
-  const lease = createLease();
-  const line = createSessionQueue({
-    store: stores.turns,
-    lease,
-    generate: createGenerate({
-      agents,
-      memory,
-      knowledge: createKnowledge({
-        retrieve,
-        searchDocuments,
-        counts: retrievals,
-        log,
-        timeoutMs: deps.settings.retrievalTimeoutMs,
-      }),
-      streamChat,
-    }),
-    memory,
+  const knowledge = createKnowledge({
+    retrieve: deps.retrieve,
+    searchDocuments: deps.searchDocuments,
     counts,
-    wakeMover,
     log,
+    timeoutMs: settings.retrievalTimeoutMs,
   });
+  const generate = createGenerate({ sql, agents, knowledge, streamChat: deps.streamChat });
+  const answers = createAnswers({ turns, generate, counts, log }, wakeMover);
   const ignore = (): void => undefined;
-  invalidation.subscribe('chat-first', (answerId) => line.isFirst(Number(answerId)), ignore);
-  invalidation.subscribe('chat-deleted', (answerId) => line.drop(Number(answerId)), ignore);
-  invalidation.subscribe('chat-stopped', (answerId) => line.stop(Number(answerId)), ignore);
-  invalidation.subscribe('chat-over', (answerId) => line.isOver(Number(answerId)), ignore);
-  deps.onInterrupt(line.interrupt);
-  const accept = createAcceptQuestion({ store: stores.turns, line, wakeMover });
+  // A look that fails is made up for within a second.
+  invalidation.subscribe('chat', (answerId) => void answers.look([Number(answerId)]).catch(ignore), ignore);
+  deps.onInterrupt(answers.interrupt);
   const show = createShowCitations(deps.visibleDocuments);
-
-  const { retentionDays } = deps.settings;
   const retention = createSweep({
     sql,
     name: 'chat.retention',
     intervalMs: RETENTION_INTERVAL_MS,
-    horizon: () => new Date(deps.clock.now().getTime() - retentionDays * DAY_MS),
-    deleteSome: createConversationRetention(sql).deleteSome,
+    horizon: () => new Date(clock.now().getTime() - settings.retentionDays * DAY_MS),
+    deleteSome: sessions.deleteExpired,
     log,
   });
-
   return {
     routes: (http) =>
       new Elysia({ name: 'chat' })
-        .use(conversationRoutes(http, { sessions: stores.sessions, accept, show, wakeMover }))
-        .use(sessionRoutes(http, { ...stores, show, wakeMover }))
-        .use(messageRoutes(http, { store: stores.messages, follow: line.follow, wakeMover }))
-        .use(agentRoutes(http, { store: stores.agents, requireWorkspace, changed: agents.reset })),
-    jobs: [
-      createRecovery({
-        store: createRecoveryStore(sql, owner),
-        turns: stores.turns,
-        lease,
-        line,
-        counts,
-        log,
-      }),
-      ...(retentionDays === 0 ? [] : [retention]),
-    ],
+        .use(conversationRoutes(http, { sessions, answers, show }, wakeMover))
+        .use(sessionRoutes(http, { sessions, messages, show }, wakeMover))
+        .use(messageRoutes(http, { messages, answers }, wakeMover))
+        .use(agentRoutes(http, agentStore, requireWorkspace, agents.reset)),
+    jobs: [answers.job, ...(settings.retentionDays === 0 ? [] : [retention])],
     checks: [],
-    metrics: chatMetrics(counts, retrievals, line.length),
-    converse: createConverse({ ...stores, accept, visibleToPerson: deps.visibleToPerson, wakeMover }),
+    metrics: chatMetrics(counts, answers.length),
+    converse: createConverse({ sessions, messages, answers }, deps.visibleToPerson, wakeMover),
   };
 }
 
@@ -149,4 +100,4 @@ export function createChat(deps: ChatDeps): AreaWithRoutes & { converse: Convers
 export const createAgentAdministration =
   (sql: Sql, requireWorkspace: (id: string) => Promise<void>): Routes =>
   (http) =>
-    agentRoutes(http, { store: createAgentStore(sql), requireWorkspace, changed: () => undefined });
+    agentRoutes(http, createAgentStore(sql), requireWorkspace);

@@ -23,8 +23,6 @@ export const MODEL_LENGTH_MAX = 200;
 export const INSTRUCTIONS_LENGTH_MAX = 100_000;
 export const REPLIES_MAX = 1000;
 export const REPLY_MATCH_LENGTH_MAX = 500;
-/** Characters of a message that are searched for a match at a time. */
-export const REPLY_WINDOW_LENGTH = 8192;
 /** The limits of chat apps. */
 export const REPLY_LENGTH_MAX = 32_000;
 
@@ -33,10 +31,6 @@ export const HISTORY_MESSAGES_DEFAULT = 20;
 export const HISTORY_MESSAGES_MAX = 200;
 export const HISTORY_TOKENS_DEFAULT = 8000;
 export const HISTORY_TOKENS_MAX = 1_000_000;
-/** The cache of conversations in a process, which saves reading them again. */
-export const MEMORY_BYTES_MAX = 33_554_432;
-/** After so long without a message a conversation is read again. */
-export const MEMORY_KEPT_MS = 600_000;
 /** Approximate UTF-8 bytes of a token, and the overhead of a message beside its text. */
 export const BYTES_PER_TOKEN = 4;
 export const TOKENS_PER_MESSAGE = 4;
@@ -86,8 +80,10 @@ export const CLAIM_GRACE_MS = 15_000;
 export const ATTEMPTS_MAX = 3;
 export const RECOVERED_MAX = 16;
 
-/** Sessions that one look sees. */
-export const LOOK_MAX = 1000;
+/** Lost answers that a process reads at once. */
+export const LOST_MAX = 1000;
+/** The part of the shutdown time-out for answers without a waiting client. */
+export const CLOSE_MS = 5000;
 
 /** For the process of an answer that is stopped to store it. */
 export const STOP_WAIT_MS = 5000;

@@ -38,7 +38,7 @@ type Asked = Parameters<Converse['ask']>[0];
 type Told = Parameters<Converse['reply']>[0];
 
 /** A fake conversation: it does what a test says, and keeps what it was told. */
-let fakeAsk: (asked: Asked) => Promise<{ answer: string }>;
+let fakeAsk: (asked: Asked) => Promise<string>;
 let asked: Asked[];
 let told: Told[];
 const fakeConverse: Converse = {
@@ -48,13 +48,13 @@ const fakeConverse: Converse = {
   },
   async reply(turn) {
     told.push(turn);
-    return { answer: turn.reply };
+    return turn.reply;
   },
 };
 beforeEach(() => {
   asked = [];
   told = [];
-  fakeAsk = async ({ message }) => ({ answer: `You said: ${message}` });
+  fakeAsk = async ({ message }) => `You said: ${message}`;
 });
 
 const createProcess = (answerTimeoutMs = 5_000) =>
@@ -102,7 +102,7 @@ describe('a message', () => {
   test('that comes again is answered as before, by any process, without asking', async () => {
     const event = messageEvent('once');
     const first = await createProcess()(bot, event);
-    fakeAsk = async () => ({ answer: 'something else' });
+    fakeAsk = async () => 'something else';
     const again = await createProcess()(bot, event);
     expect(again).toEqual({ message: first.message, replayed: true });
     expect(asked.length).toBe(1);
@@ -115,7 +115,7 @@ describe('a message', () => {
     fakeAsk = async () => {
       const answer = `answer ${++answers}`;
       await Bun.sleep(Math.random() * 20);
-      return { answer };
+      return answer;
     };
     const before = await countReplies();
     const event = messageEvent('at once');
@@ -151,7 +151,7 @@ describe('a message', () => {
       const first = await createProcess()(bot, event);
       expect(first.message.text).toStartWith('Sorry');
       expect(await countReplies()).toBe(before);
-      fakeAsk = async () => ({ answer: 'now' });
+      fakeAsk = async () => 'now';
       expect(await createProcess()(bot, event)).toEqual({ message: { text: 'now' }, replayed: false });
       expect(await createProcess()(bot, event)).toEqual({ message: { text: 'now' }, replayed: true });
     },
@@ -172,17 +172,17 @@ describe('a message', () => {
 
   test('that takes too long is told so in time, and has its answer when it comes again', async () => {
     const event = messageEvent('slow');
-    const { promise, resolve } = Promise.withResolvers<{ answer: string }>();
+    const { promise, resolve } = Promise.withResolvers<string>();
     fakeAsk = () => promise;
     const first = await createProcess(50)(bot, event);
     expect(first.message.text).toContain('still thinking');
     expect(asked[0]?.signal.aborted).toBe(true);
-    resolve({ answer: 'at last' });
+    resolve('at last');
     expect(await createProcess()(bot, event)).toEqual({ message: { text: 'at last' }, replayed: false });
   });
 
   test('whose model answers nothing is answered with nothing', async () => {
-    fakeAsk = async () => ({ answer: '' });
+    fakeAsk = async () => '';
     expect((await createProcess()(bot, messageEvent('x'))).message).toEqual({});
   });
 });
@@ -221,11 +221,11 @@ describe('being added by a mention', () => {
     fakeAsk = () => Promise.reject(upstreamFailed('it failed'));
     const failed = await createProcess()(bot, event);
     expect(failed.message.text).toStartWith('Hello.\n\nSorry');
-    const { promise, resolve } = Promise.withResolvers<{ answer: string }>();
+    const { promise, resolve } = Promise.withResolvers<string>();
     fakeAsk = () => promise;
     const late = await createProcess(50)(bot, event);
     expect(late.message.text).toStartWith('Hello.\n\nI am still thinking');
-    resolve({ answer: 'at last' });
+    resolve('at last');
     expect((await createProcess()(bot, event)).message).toEqual({ text: 'Hello.\n\nat last' });
     // The conversation takes the welcome, which comes with the same id, for the one that it has.
     expect(new Set(told.map(({ channelMessageId }) => channelMessageId)).size).toBe(1);

@@ -3,10 +3,9 @@
 
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { createCitingAnswer } from '../../src/chat/citing/answer.ts';
-import { citationsOf } from '../../src/chat/citing/citations.ts';
-import { createNumbering } from '../../src/chat/citing/numbering.ts';
-import type { Passage } from '../../src/chat/knowledge/passage.ts';
+import { citationsOf, createCitingAnswer } from '../../src/chat/citations.ts';
+import { createNumbering } from '../../src/chat/numbering.ts';
+import type { Passage } from '../../src/chat/turn.ts';
 
 /** The text as it is sent and stored, and the passages that it cites. */
 function numbered(deltas: readonly string[], options = {}): { text: string; used: readonly number[] } {

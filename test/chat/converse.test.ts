@@ -11,6 +11,8 @@ const setting = await shared(startSetting());
 const chat = await setting.start();
 
 const turnOf = (channelSessionId: string, channelMessageId: string = freshId()) => ({
+  requestKey: channelMessageId,
+  agentId: null,
   workspaceId: 'acme',
   channel: 'google_chat',
   channelPlugin: 'chatapp',
@@ -36,22 +38,20 @@ async function stored(session: string) {
 test('a conversation: welcome, questions with memory, a canned reply, each once', async () => {
   const session = freshId();
   const welcome = { ...turnOf(session, 'added'), message: null, reply: 'Welcome' };
-  expect(await chat.converse.reply(welcome)).toEqual({ answer: 'Welcome' });
-  expect(await chat.converse.reply(welcome)).toEqual({ answer: 'Welcome' });
+  expect(await chat.converse.reply(welcome)).toBe('Welcome');
+  expect(await chat.converse.reply(welcome)).toBe('Welcome');
   const question = { ...turnOf(session), message: 'a question', signal };
   const first = await chat.converse.ask(question);
   expect(await chat.converse.ask(question)).toEqual(first);
   const slash = { ...turnOf(session), message: '/help', reply: 'Help yourself' };
-  expect(await chat.converse.reply(slash)).toEqual({ answer: 'Help yourself' });
-  expect(await chat.converse.reply({ ...slash, reply: 'another by now' })).toEqual({
-    answer: 'Help yourself',
-  });
+  expect(await chat.converse.reply(slash)).toBe('Help yourself');
+  expect(await chat.converse.reply({ ...slash, reply: 'another by now' })).toBe('Help yourself');
   await chat.converse.ask({ ...turnOf(session), message: 'another', signal });
   const { rows, told, count, person } = await stored(session);
   expect(rows.map(({ role, message }) => [role, message])).toEqual([
     ['assistant', 'Welcome'],
     ['user', 'a question'],
-    ['assistant', first.answer],
+    ['assistant', first],
     ['user', '/help'],
     ['assistant', 'Help yourself'],
     ['user', 'another'],
@@ -151,10 +151,10 @@ test('an answer ends with a line for each of its sources that the person may see
   const citing = await setting.start({ retrieve: async () => ({ passages }) });
   await citing.putAgent('reader', { name: 'Reader', kind: 'persona', knowledge: 'documents' });
   const turn = { ...turnOf(freshId()), agentId: 'reader', signal };
-  const { answer } = await citing.converse.ask({ ...turn, message: 'pump [3] [1] [2] [1]' });
+  const answer = await citing.converse.ask({ ...turn, message: 'pump [3] [1] [2] [1]' });
   expect(answer).toEndWith('to: pump [1] [2] [3] [2]\n\n[1] valve  a|b .pdf\n[2] pump  a|b .pdf, p. 3');
-  const plain = await citing.converse.ask({ ...turn, channelMessageId: freshId(), message: 'pump' });
-  expect(plain.answer).toEndWith('to: pump');
+  const plain = await citing.converse.ask({ ...turn, requestKey: freshId(), message: 'pump' });
+  expect(plain).toEndWith('to: pump');
 });
 
 test('who stops waiting finds the answer later', async () => {
@@ -163,7 +163,7 @@ test('who stops waiting finds the answer later', async () => {
   const impatient = AbortSignal.timeout(30);
   await expect(chat.converse.ask({ ...turn, signal: impatient })).rejects.toThrow();
   await eventually('the time to be over', () => impatient.aborted);
-  const { answer } = await chat.converse.ask({ ...turn, signal });
+  const answer = await chat.converse.ask({ ...turn, signal });
   expect(answer).toContain('[wait 150] slow');
   expect(chat.model.calls.filter(({ messages }) => messages.at(-1)?.content === turn.message).length).toBe(1);
 });
@@ -171,7 +171,7 @@ test('who stops waiting finds the answer later', async () => {
 test('a failure is thrown, and the same turn again tries again', async () => {
   const turn = { ...turnOf(freshId()), message: '[fail upstream-failed] [once]' };
   await expect(chat.converse.ask({ ...turn, signal })).rejects.toMatchObject({ kind: 'upstream-failed' });
-  const { answer } = await chat.converse.ask({ ...turn, signal });
+  const answer = await chat.converse.ask({ ...turn, signal });
   expect(answer).toContain('[once]');
 });
 
@@ -179,7 +179,7 @@ test('the same turn twenty times at once is one turn, also where the session is 
   const session = freshId();
   const ask = { ...turnOf(session), message: 'at once', signal };
   const answers = await Promise.all(Array.from({ length: 20 }, () => chat.converse.ask(ask)));
-  expect(new Set(answers.map(({ answer }) => answer)).size).toBe(1);
+  expect(new Set(answers).size).toBe(1);
   const reply = { ...turnOf(session), message: null, reply: 'Hello' };
   await Promise.all(Array.from({ length: 20 }, () => chat.converse.reply(reply)));
   expect((await stored(session)).rows.length).toBe(3);

@@ -2,11 +2,11 @@
 
 import { heapStats } from 'bun:jsc';
 import { expect, test } from 'bun:test';
+import type { Agent } from '../../src/chat/agents.ts';
 import { createGenerate } from '../../src/chat/generate.ts';
 import { ANSWER_LENGTH_MAX } from '../../src/chat/limits.ts';
-import { createMemory } from '../../src/chat/memory.ts';
-import type { Agent } from '../../src/chat/store/agents.ts';
 import type { StreamChat } from '../../src/gateway/chat-call.ts';
+import type { Sql } from '../../src/infra/postgres/client.ts';
 import { createFakeModel } from './fake-model.ts';
 import { TURN } from './turn.ts';
 
@@ -24,6 +24,8 @@ const AGENT: Agent = {
   notFoundText: null,
 };
 
+const NEVER = new AbortController().signal;
+
 function generateWith(
   streamChat: StreamChat,
   message: string,
@@ -31,15 +33,16 @@ function generateWith(
   leaving = new AbortController(),
 ) {
   const generate = createGenerate({
-    agents: { get: () => AGENT },
-    memory: createMemory({ history: async () => [] }),
+    // The question is the first of its conversation: nothing is read.
+    sql: undefined as unknown as Sql,
+    agents: { find: () => AGENT, reset: () => undefined },
     knowledge: { find: async () => ({ passages: [], isWhole: true }) },
     streamChat,
     timeoutMs,
   });
   const said: string[] = [];
   const turn = { ...TURN, message, caller: { email: 'a@example.com', readsAs: null } };
-  const made = generate(turn, { onText: (text) => said.push(text), signal: leaving.signal });
+  const made = generate(turn, (text) => said.push(text), { signal: leaving.signal, stop: NEVER });
   return { made, said, leave: (reason: Error) => leaving.abort(reason) };
 }
 

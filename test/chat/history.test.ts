@@ -2,7 +2,8 @@
 
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { createTurnStore } from '../../src/chat/store/turns.ts';
+import { readHistory } from '../../src/chat/history.ts';
+import { BYTES_PER_TOKEN, TOKENS_PER_MESSAGE } from '../../src/chat/limits.ts';
 import type { Said } from '../../src/chat/turn.ts';
 import { testDatabase } from '../support/database.ts';
 
@@ -14,52 +15,42 @@ const tree = fc.array(fc.record({ back: fc.constantFrom(1, 1, 1, 1, 2, 3, 9), le
 type Row = { id: number; parentId: number | null; message: string };
 
 /** The same by its definition. */
-function endOfBranch(rows: readonly Row[], messagesMax: number, bytesMax: number): Said[] {
-  const said: Said[] = [];
-  let row = rows.at(-1);
-  for (let bytes = 0, depth = 0; row !== undefined && depth < messagesMax && bytes < bytesMax; depth++) {
-    const { parentId, message } = row;
-    bytes += Buffer.byteLength(message);
-    if (bytes <= bytesMax && message !== '') said.unshift({ role: 'user', message });
-    row = rows.find(({ id }) => id === parentId);
-  }
-  return said;
+function endOfBranch(rows: readonly Row[], messagesMax: number, tokensMax: number): Said[] {
+  const branch: Row[] = [];
+  for (let row = rows.at(-1); row !== undefined; row = rows.find(({ id }) => id === branch.at(-1)?.parentId))
+    branch.push(row);
+  let tokens = 0;
+  const said = branch.slice(0, messagesMax).filter(({ message }) => message !== '');
+  const end = said.findIndex(({ message }) => {
+    tokens += TOKENS_PER_MESSAGE + Math.ceil(Buffer.byteLength(message) / BYTES_PER_TOKEN);
+    return tokens > tokensMax;
+  });
+  const within = end === -1 ? said : said.slice(0, end);
+  return within.map(({ message }) => ({ role: 'user' as const, message })).reverse();
 }
 
-test('history takes two statements and about twice its bytes at most, whatever was replaced', async () => {
+test('history takes one statement, whatever was replaced', async () => {
   await using database = await testDatabase();
-  const read = { statements: 0, bytes: 0 };
-  const counting = async (...given: Parameters<typeof database.sql>) => {
-    const rows = (await database.sql(...given)) as unknown as { message: string }[];
-    read.statements += 1;
-    for (const { message } of rows) read.bytes += message.length;
-    return rows;
-  };
-  const { history } = createTurnStore(counting as unknown as typeof database.sql, crypto.randomUUID());
-  const limits = { messagesMax: 60, bytesMax: 40_000 };
+  const { sql } = database;
+  const window = { messagesMax: 60, tokensMax: 10_000 };
   // Of each turn: a long question, the short one in its place, and the answer.
-  const long = 'q'.repeat(limits.bytesMax);
-  await database.sql`
+  await sql`
     INSERT INTO chat_messages (id, session_id, workspace_id, parent_id, role, message)
     SELECT 3 * turn + part, 1, 'acme', CASE WHEN part = 2 THEN 3 * turn + 1 WHEN turn > 1 THEN 3 * turn - 1 END,
       CASE WHEN part = 2 THEN 'assistant' ELSE 'user' END,
-      CASE part WHEN 0 THEN ${long} WHEN 1 THEN 'question ' || turn ELSE 'answer ' || turn END
+      CASE part WHEN 0 THEN ${'q'.repeat(40_000)} WHEN 1 THEN 'question ' || turn ELSE 'answer ' || turn END
     FROM generate_series(1, 100) AS turn, generate_series(0, 2) AS part`;
-  const said = await history(302, limits);
-  expect(said.map(({ message }) => message)).toEqual(
+  expect((await readHistory(sql, 302, window)).map(({ message }) => message)).toEqual(
     Array.from({ length: 30 }, (_, index) => [`question ${71 + index}`, `answer ${71 + index}`]).flat(),
   );
-  expect(read.statements).toBeLessThanOrEqual(2);
-  expect(read.bytes).toBeLessThanOrEqual(3 * limits.bytesMax);
 });
 
-test('history is the end of the branch within its messages and bytes', async () => {
+test('history is the end of the branch within its messages and tokens', async () => {
   await using database = await testDatabase();
-  const { history } = createTurnStore(database.sql, crypto.randomUUID());
   let lastId = 1_000_000;
   let sessionId = 0;
   await fc.assert(
-    fc.asyncProperty(tree, fc.integer({ min: 1, max: 12 }), fc.nat(60), async (given, messages, bytes) => {
+    fc.asyncProperty(tree, fc.integer({ min: 1, max: 12 }), fc.nat(60), async (given, messages, tokens) => {
       sessionId += 1;
       const firstId = lastId + 1;
       const rows = given.map(({ back, length }, index): Row => {
@@ -74,9 +65,9 @@ test('history is the end of the branch within its messages and bytes', async () 
         INSERT INTO chat_messages (id, session_id, workspace_id, parent_id, role, message)
         SELECT id, ${sessionId}, 'acme', "parentId", 'user', message
         FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS row (id bigint, "parentId" bigint, message text)`;
-      const read = await history(lastId, { messagesMax: messages, bytesMax: bytes });
+      const read = await readHistory(database.sql, lastId, { messagesMax: messages, tokensMax: tokens });
       expect(read.map(({ role, message }) => ({ role, message }))).toEqual(
-        endOfBranch(rows, messages, bytes),
+        endOfBranch(rows, messages, tokens),
       );
     }),
   );

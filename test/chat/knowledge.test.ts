@@ -2,11 +2,15 @@
 // time; shown to the model, and kept with the answer that rests on them.
 
 import { describe, expect, test } from 'bun:test';
-import { createKnowledge, type KnowledgeDeps } from '../../src/chat/knowledge/index.ts';
-import type { Inquiry } from '../../src/chat/knowledge/passage.ts';
-import type { FoundPassage, RetrievePassages } from '../../src/chat/knowledge/passages.ts';
-import { createRecordSearch, type FoundDocument } from '../../src/chat/knowledge/records.ts';
-import { createRetrievalCounts } from '../../src/chat/metrics.ts';
+import {
+  createKnowledge,
+  type FoundPassage,
+  type KnowledgeDeps,
+  type RetrievePassages,
+} from '../../src/chat/knowledge.ts';
+import { createCounts } from '../../src/chat/metrics.ts';
+import { createRecordSearch, type FoundDocument } from '../../src/chat/records.ts';
+import type { Inquiry } from '../../src/chat/turn.ts';
 import { type AnswerBody, eventsOf } from '../support/chat-client.ts';
 import { silentLog } from '../support/database.ts';
 import { shared } from '../support/shared.ts';
@@ -104,7 +108,7 @@ function retrievalOf(found: (query: string) => readonly Partial<FoundPassage>[])
 const NOTHING = async () => ({ documents: [], total: 0 });
 
 function knowledgeWith(deps: Partial<KnowledgeDeps>) {
-  const counts = createRetrievalCounts();
+  const counts = createCounts();
   const { retrieve } = retrievalOf(() => []);
   const knowledge = createKnowledge({
     retrieve,
@@ -115,7 +119,12 @@ function knowledgeWith(deps: Partial<KnowledgeDeps>) {
     ...deps,
   });
   const find = (inquiry: Inquiry, signal = new AbortController().signal) => knowledge.find(inquiry, signal);
-  return { counts, find };
+  return {
+    get counts() {
+      return { ...counts.retrievals, ...counts.retrievalFailures };
+    },
+    find,
+  };
 }
 
 describe('passages', () => {
@@ -325,16 +334,6 @@ describe('an agent', () => {
     const other = await setting.start();
     expect((await other.ask(name, 'open in winter [2]', { id: 'u-1' })).citations).toEqual([HOURS]);
   });
-});
-
-test('a citation that an earlier version kept has no place and no quote', async () => {
-  const { name, chat_session_id } = await chat.newSession({ agi_id: 'reader' });
-  const { message_id } = await chat.ask(name, 'zebra');
-  const kept = { document_id: 'pump.txt', name: 'pump.txt', score: 0.5 };
-  await setting.sql`UPDATE chat_messages SET citations = ${JSON.stringify([kept])}::text::json WHERE id = ${message_id}`;
-  expect((await chat.transcript(chat_session_id)).at(-1)?.citations).toEqual([
-    { ...kept, number: null, page: null, heading: null, quote: null },
-  ]);
 });
 
 describe('an agent that answers from documents alone', () => {

@@ -1,7 +1,6 @@
 // Several processes on one database: one answer whoever is asked, one order, and nothing hangs when one of them dies.
 
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { createRecoveryStore } from '../../src/chat/store/recovery.ts';
 import { unavailable } from '../../src/core/errors.ts';
 import { expectRefusal, expectStatus } from '../acceptance/support/caller.ts';
 import { type AnswerBody, eventsOf, freshId } from '../support/chat-client.ts';
@@ -138,46 +137,28 @@ describe('a process that dies', () => {
   });
 
   test('is not said to be dead by one that was silent, too: that one lets the others give a sign first', async () => {
-    const [dead, silent, fresh] = [1, 2, 3].map(() => crypto.randomUUID()) as [string, string, string];
-    const isAlive = async () => {
-      const [row] = await setting.sql<{ alive: boolean }[]>`SELECT chat_is_alive(${dead}) AS alive`;
-      return row?.alive;
-    };
-    await Promise.all([one.stop(), other.stop()]);
-    const { sql } = setting;
-    await createRecoveryStore(sql, silent).live();
-    await createRecoveryStore(sql, dead).live();
-    // The database was away for a minute.
-    const past = () => sql`
-      UPDATE chat_processes SET alive_until = alive_until - interval '1 minute',
-        judges_from = judges_from - interval '1 minute', judges_until = judges_until - interval '1 minute'`;
-    await past();
-    expect(await isAlive()).toBe(true);
-    await createRecoveryStore(sql, silent).live();
-    await createRecoveryStore(sql, fresh).live();
-    expect(await isAlive()).toBe(true);
-    // Its time without a break is over, and the next sign is not.
-    await sql`UPDATE chat_processes SET judges_from = now() WHERE id = ${silent}`;
-    expect(await isAlive()).toBe(false);
-    await createRecoveryStore(sql, silent).live();
-    expect(await isAlive()).toBe(false);
-    await sql`UPDATE chat_processes SET judges_until = now() WHERE id = ${silent}`;
-    expect(await isAlive()).toBe(true);
-    await createRecoveryStore(sql, dead).leave();
-    expect(await isAlive()).toBe(false);
+    const owner = crypto.randomUUID();
+    await setting.sql`
+      INSERT INTO chat_processes (id, alive_until) VALUES (${owner}, now() - interval '1 minute')`;
+    const session = await leftBehind(1, owner);
+    const last = async () => (await one.transcript(session)).at(-1);
+    // Both processes have just started, as after an outage of the database.
+    for (let round = 0; round < 3; round++) await Promise.all([one.settle(), other.settle()]);
+    expect((await last())?.role).toBe('user');
+    await eventually('another process to make the answer', async () => (await last())?.role === 'assistant');
   });
 
   /** A session with a question whose answer was begun so often, by processes that have died. */
-  async function leftBehind(attempts: number): Promise<number> {
+  async function leftBehind(attempts: number, owner = crypto.randomUUID()): Promise<number> {
     const { chat_session_id } = await one.newSession();
     await setting.sql`
       INSERT INTO chat_messages (id, session_id, workspace_id, role, message, answer_id)
       VALUES (900001, ${chat_session_id}, 'acme', 'user', 'poison', 900002)`;
     await setting.sql`
       INSERT INTO chat_messages (id, session_id, workspace_id, parent_id, role, message, state, place, owner, attempts,
-        claimed_at, caller)
-      VALUES (900002, ${chat_session_id}, 'acme', 900001, 'assistant', '', 'pending', 1, gen_random_uuid(),
-        ${attempts}, now(), ${JSON.stringify({ email: 'a@example.com', recoveries: attempts - 1 })}::text::json)`;
+        caller)
+      VALUES (900002, ${chat_session_id}, 'acme', 900001, 'assistant', '', 'pending', 1, ${owner},
+        ${attempts}, ${JSON.stringify({ email: 'a@example.com', readsAs: null })}::text::json)`;
     await setting.sql`UPDATE chat_sessions SET pending = 1 WHERE id = ${chat_session_id}`;
     return chat_session_id;
   }
@@ -239,7 +220,7 @@ describe('a process that dies', () => {
     expect((await one.transcript(session)).at(-1)?.error_msg).toBeFalsy();
     await setting.sql`DROP TRIGGER refuse ON chat_messages`;
     // As if its process had had the time to know of it.
-    await setting.sql`UPDATE chat_messages SET claimed_at = now() - interval '1 minute' WHERE id = 900002`;
+    await setting.sql`UPDATE chat_messages SET created_at = now() - interval '1 minute' WHERE id = 900002`;
     await eventually('it to be given up', async () => (await answer())?.state === 'failed');
   });
 

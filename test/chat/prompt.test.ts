@@ -1,8 +1,8 @@
 // Documents are shown to a model as data: apart from its instructions, in a block that no document can end.
 
 import { expect, test } from 'bun:test';
-import { toPrompt } from '../../src/chat/generate.ts';
-import type { Passage } from '../../src/chat/knowledge/passage.ts';
+import { toPrompt } from '../../src/chat/prompt.ts';
+import type { Passage } from '../../src/chat/turn.ts';
 import { toMessagesRequest } from '../../src/gateway/adapters/anthropic/request.ts';
 
 const passage = (name: string, text: string, place: Partial<Passage> = {}): Passage => ({

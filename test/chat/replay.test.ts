@@ -2,7 +2,7 @@
 
 import { heapStats } from 'bun:jsc';
 import { expect, test } from 'bun:test';
-import { openAnswer } from '../../src/chat/pending-answer.ts';
+import { AnswerStream } from '../../src/chat/answer-stream.ts';
 import { streamAnswer } from '../../src/chat/routes/answers.ts';
 import { TURN } from './turn.ts';
 
@@ -16,10 +16,10 @@ const timers = (): number => {
 test.each(['is over', 'is left by its reader'])('that %s', async (end) => {
   const before = timers();
   for (let count = 0; count < STREAMS; count++) {
-    const open = openAnswer(TURN, { takenAt: 0, lease: { covers: () => true } });
+    const answer = new AnswerStream(TURN);
     let followers = 0;
-    const { follow } = open.answerStream;
-    open.answerStream.follow = (listener) => {
+    const follow = answer.follow.bind(answer);
+    answer.follow = (listener) => {
       followers += 1;
       const unfollow = follow(listener);
       return () => {
@@ -27,13 +27,13 @@ test.each(['is over', 'is left by its reader'])('that %s', async (end) => {
         unfollow();
       };
     };
-    const stream = streamAnswer(open.answerStream, async (answered) => answered);
+    const stream = streamAnswer(answer, async (answered) => answered);
     if (end === 'is over') {
-      open.end({ error: new Error('over') });
+      answer.reject(new Error('over'));
       expect(await new Response(stream).text()).toContain('"type":"error"');
     } else {
       await stream.cancel();
-      open.end({ error: new Error('over') });
+      answer.reject(new Error('over'));
     }
     expect(followers).toBe(0);
   }

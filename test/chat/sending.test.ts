@@ -67,7 +67,7 @@ describe('idempotency', () => {
     const model = createFakeModel();
     let accepted = 0;
     const onStatement = (text: string): void => {
-      if (text.includes('chat_accept')) accepted += 1;
+      if (text.includes('AS "isMine"') && text.includes('q.request_key')) accepted += 1;
     };
     const own = await setting.start({ model, onStatement });
     const { name } = await own.newSession();

@@ -2,8 +2,8 @@
 
 import type { Converse } from '../../src/chat/converse.ts';
 import { createChat } from '../../src/chat/index.ts';
-import type { RetrievePassages } from '../../src/chat/knowledge/passages.ts';
-import type { SearchDocuments } from '../../src/chat/knowledge/records.ts';
+import type { RetrievePassages } from '../../src/chat/knowledge.ts';
+import type { SearchDocuments } from '../../src/chat/records.ts';
 import type { VisibleDocuments } from '../../src/chat/routes/answers.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import { createLifecycle } from '../../src/core/lifecycle.ts';

@@ -91,7 +91,7 @@ describe('an answer with a first word', () => {
   test('is stopped by a process that gets no notice, within the next looks', async () => {
     const { answer, answerId } = await asking(one);
     await setting.sql`
-      UPDATE chat_messages SET caller = (caller::jsonb || '{"stopped": true}')::json WHERE id = ${answerId}`;
+      UPDATE chat_messages SET stopped = true WHERE id = ${answerId}`;
     expect(JSON.parse((await answer).text)).toMatchObject({ answer: SAID, finish_reason: 'stopped' });
   });
 });

@@ -10,12 +10,12 @@ export const TURN: Turn = {
   agiId: 'x',
   agentId: null,
   parentId: null,
-  historyVersion: 0,
   userMessageId: 1,
   answerId: 2,
   channelMessageId: null,
   channelAnswerId: null,
   message: 'question',
   caller: { email: '', readsAs: null },
+  place: 2,
   attempt: 1,
 };

@@ -128,7 +128,7 @@ async function takeTurns(
     const after = turns.length - 1 - index;
     const channelMessageId = toMessageKey(eventKey, after);
     const said = { ...turn, channelMessageId, requestKey: toMessageKey(replayKey, after) };
-    const { answer } =
+    const answer =
       planned.kind === 'reply'
         ? await converse.reply({ ...said, message: planned.message, reply: planned.reply })
         : await converse.ask({ ...said, message: planned.message, agentId: planned.agentId, signal });

@@ -5,9 +5,9 @@ import { answer, json, parameters, refusals } from '../../http/input.ts';
 import { PageQuery, pageAnswer, toPage, toPageRequest } from '../../http/paging.ts';
 import { WorkspacePath } from '../../http/schemas.ts';
 import { AgentPage, AgentPath, AgentRead, AgentWrite } from '../agent-schema.ts';
+import type { AgentStore, StoredAgent } from '../agents.ts';
 import { AGENT_EXAMPLE, AGENT_WRITE_EXAMPLE } from '../examples.ts';
 import { HISTORY_MESSAGES_DEFAULT, HISTORY_TOKENS_DEFAULT } from '../limits.ts';
-import type { AgentStore, StoredAgent } from '../store/agents.ts';
 
 const ADMINISTRATION = { key: { in: 'administration', scope: 'admin' } } as const;
 const ITEM = { ...ADMINISTRATION, params: parameters(AgentPath) } as const;
@@ -38,13 +38,13 @@ const renderAgent = (agent: StoredAgent): AgentRead => ({
   updated_at: agent.updatedAt.toISOString(),
 });
 
-export type AgentRoutesDeps = {
-  store: AgentStore;
-  requireWorkspace(id: string): Promise<void>;
-  changed(): void;
-};
-
-export const agentRoutes = ({ plugin }: Http, { store, requireWorkspace, changed }: AgentRoutesDeps) =>
+/** `changed` is called after each change, in this process. */
+export const agentRoutes = (
+  { plugin }: Http,
+  store: AgentStore,
+  requireWorkspace: (id: string) => Promise<void>,
+  changed: () => void = () => undefined,
+) =>
   new Elysia({
     name: 'chat.agents',
     prefix: '/admin/api/workspaces/:workspace_id/agents',

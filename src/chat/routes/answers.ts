@@ -1,23 +1,20 @@
 // An answer as its caller gets it, the first time and every other alike: whole, or as a stream of events, with those of
 // its citations that the caller may see now.
 
-import { notFound, ServiceError } from '../../core/errors.ts';
+import { ServiceError } from '../../core/errors.ts';
 import type { Principal } from '../../core/principal.ts';
 import { STATUS } from '../../http/failures.ts';
 import { answer } from '../../http/input.ts';
 import type { RequestState } from '../../http/state.ts';
 import { explainOutage } from '../../infra/postgres/client.ts';
-import { type Accepted, answerInTime } from '../accept.ts';
+import { type AnswerStream, answerInTime } from '../answer-stream.ts';
 import { ANSWER_EXAMPLE, ANSWER_STREAM_EXAMPLE } from '../examples.ts';
 import { PING_MS } from '../limits.ts';
-import type { AnswerStream } from '../pending-answer.ts';
 import { ChatAnswer } from '../schema.ts';
 import type { AnsweredTurn, Citation } from '../turn.ts';
 
 /** The key that all operations of conversations need. */
 export const CHAT = { key: { in: 'svc-key', scope: 'chat' } } as const;
-
-export const sessionNotFound = () => notFound('Chat session not found');
 
 /** By the kind of the agent that answers. */
 export const ANSWER_EVENTS = [
@@ -40,9 +37,6 @@ export const ANSWERED = answer({
 /** The documents among these (by id, of the caller's workspace) that the caller may see; deleted ones are not among them. */
 export type VisibleDocuments = (principal: Principal, ids: readonly string[]) => Promise<ReadonlySet<string>>;
 
-/** What citations of earlier versions do not have. */
-const WITHOUT_PLACE = { number: null, page: null, heading: null, quote: null };
-
 /** Rows with those of their citations that the caller may see: one round trip for all of them, none where nothing is cited. */
 export type ShowCitations = <Row extends { citations: Citation[] }>(
   principal: Principal,
@@ -59,9 +53,7 @@ export const createShowCitations =
         : new Set<string>();
     return rows.map((row) => ({
       ...row,
-      citations: row.citations
-        .filter(({ document_id }) => visible.has(document_id))
-        .map((citation) => ({ ...WITHOUT_PLACE, ...citation })),
+      citations: row.citations.filter(({ document_id }) => visible.has(document_id)),
     }));
   };
 
@@ -71,12 +63,12 @@ export type ShowAnswer = (answered: AnsweredTurn) => Promise<AnsweredTurn>;
 /** The whole answer, or a stream if one is requested. Throws the reason why the answer could not be made. */
 export async function replyWithAnswer(
   { request, state }: { request: Request; state: Pick<RequestState, 'keepPermit'> },
-  { answerStream, replayed }: Accepted,
+  { stream, replayed }: { stream: AnswerStream; replayed: boolean },
   show: ShowAnswer,
 ): Promise<Response> {
   const headers = replayed ? { 'idempotent-replayed': 'true' } : {};
-  if (!accepts(request, EVENT_STREAM)) return Response.json(await bodyOf(answerStream, show), { headers });
-  return new Response(streamAnswer(answerStream, show, state.keepPermit()), {
+  if (!accepts(request, EVENT_STREAM)) return Response.json(await bodyOf(stream, show), { headers });
+  return new Response(streamAnswer(stream, show, state.keepPermit()), {
     headers: {
       'content-type': EVENT_STREAM,
       'cache-control': 'no-store',
@@ -86,8 +78,8 @@ export async function replyWithAnswer(
   });
 }
 
-const bodyOf = async ({ outcome }: AnswerStream, show: ShowAnswer): Promise<ChatAnswer> =>
-  renderAnswer(await answerInTime(outcome.then(show)));
+const bodyOf = async (stream: AnswerStream, show: ShowAnswer): Promise<ChatAnswer> =>
+  renderAnswer(await show(await answerInTime(stream)));
 
 const accepts = (request: Request, mediaType: string): boolean =>
   (request.headers.get('accept') ?? '').toLowerCase().includes(mediaType);
@@ -128,7 +120,7 @@ const encode = (event: StreamEvent): Uint8Array => encoder.encode(`data: ${JSON.
  * stream has ended, either way.
  */
 export function streamAnswer(
-  answerStream: AnswerStream,
+  stream: AnswerStream,
   show: ShowAnswer,
   onOver: () => void = () => undefined,
 ): ReadableStream {
@@ -137,23 +129,19 @@ export function streamAnswer(
     start(controller) {
       let said = false;
       let open = true;
-      const say = (bytes: Uint8Array): void => {
-        if (open) controller.enqueue(bytes);
+      const { answerId, userMessageId } = stream;
+      controller.enqueue(encode({ type: 'start', message_id: answerId, user_message_id: userMessageId }));
+      const ping = setInterval(() => controller.enqueue(PING), PING_MS);
+      const end = (events: readonly StreamEvent[]): void => {
+        if (!open) return;
+        for (const event of events) controller.enqueue(encode(event));
+        leave();
+        controller.close();
       };
-      const ping = setInterval(() => say(PING), PING_MS);
-      say(
-        encode({
-          type: 'start',
-          message_id: answerStream.answerId,
-          user_message_id: answerStream.userMessageId,
-        }),
-      );
-      const unfollow = answerStream.follow({
-        onText(text) {
-          said = true;
-          say(encode({ type: 'delta', text }));
-        },
-        onRetracted: (reason) => end([failed(reason)]),
+      const unfollow = stream.follow((part) => {
+        if ('retracted' in part) return end([failed(part.retracted)]);
+        said = true;
+        controller.enqueue(encode({ type: 'delta', text: part.text }));
       });
       leave = () => {
         open = false;
@@ -161,13 +149,7 @@ export function streamAnswer(
         clearInterval(ping);
         unfollow();
       };
-      const end = (events: readonly StreamEvent[]): void => {
-        if (!open) return;
-        for (const event of events) say(encode(event));
-        leave();
-        controller.close();
-      };
-      bodyOf(answerStream, show).then(
+      bodyOf(stream, show).then(
         (body) => end(lastEvents(body, said)),
         (error: unknown) => end([failed(error)]),
       );

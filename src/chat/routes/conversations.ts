@@ -6,7 +6,7 @@ import { inRequestTrace } from '../../core/tracing.ts';
 import type { Http } from '../../http/http.ts';
 import { answer, json, parameters, refusals } from '../../http/input.ts';
 import type { RequestState } from '../../http/state.ts';
-import { type AcceptQuestion, toCaller } from '../accept.ts';
+import type { Answers } from '../answers.ts';
 import { SEND_EXAMPLE, SESSION_CREATE_EXAMPLE, SESSION_CREATED_EXAMPLE } from '../examples.ts';
 import {
   ChannelPath,
@@ -17,23 +17,15 @@ import {
   MessagePut,
   SendMessageRequest,
 } from '../schema.ts';
-import type { Session, SessionStore } from '../store/sessions.ts';
-import type { Question } from '../store/turns.ts';
-import type { SessionKeys } from '../turn.ts';
-import {
-  ANSWER_EVENTS,
-  ANSWERED,
-  CHAT,
-  replyWithAnswer,
-  type ShowCitations,
-  sessionNotFound,
-} from './answers.ts';
+import type { Session, SessionStore } from '../sessions.ts';
+import type { Question, SessionKeys } from '../turn.ts';
+import { toCaller } from '../turns.ts';
+import { ANSWER_EVENTS, ANSWERED, CHAT, replyWithAnswer, type ShowCitations } from './answers.ts';
 
 export type ConversationRoutesDeps = {
-  sessions: Pick<SessionStore, 'open'>;
-  accept: AcceptQuestion;
+  sessions: SessionStore;
+  answers: Answers;
   show: ShowCitations;
-  wakeMover: WakeEventMover;
 };
 
 const CHANNEL = ':workspace_id/:channel/:channel_plugin/:channel_id';
@@ -72,15 +64,15 @@ type Caller = { principal: Principal; request: Request; state: Pick<RequestState
 
 export function conversationRoutes(
   { plugin }: Http,
-  { sessions, accept, show, wakeMover }: ConversationRoutesDeps,
+  { sessions, answers, show }: ConversationRoutesDeps,
+  wakeMover: WakeEventMover,
 ) {
   const reply = async (
     { principal, request, state }: Caller,
     asked: Omit<Question, 'agentId' | 'reach' | 'caller'>,
   ): Promise<Response> => {
     const by = { agentId: null, reach: principal, caller: toCaller(principal) };
-    const accepted = await inRequestTrace(state.trace, () => accept({ ...asked, ...by }));
-    if (accepted === 'no session') throw sessionNotFound();
+    const accepted = await inRequestTrace(state.trace, () => answers.ask({ ...asked, ...by }));
     return replyWithAnswer({ request, state }, accepted, async (answered) => {
       const [shown = answered] = await show(principal, [answered]);
       return shown;

@@ -5,11 +5,11 @@ import type { Principal } from '../../core/principal.ts';
 import { within } from '../../core/wait.ts';
 import type { Http } from '../../http/http.ts';
 import { answer, json, parameters, refusals } from '../../http/input.ts';
+import type { Answers } from '../answers.ts';
 import { FEEDBACK_EXAMPLE, MESSAGE_EXAMPLE } from '../examples.ts';
 import { STOP_WAIT_MS } from '../limits.ts';
+import type { MessageStore } from '../messages.ts';
 import { FeedbackCreate, FeedbackRead, MessagePath } from '../schema.ts';
-import type { SessionQueue } from '../session-queue.ts';
-import type { MessageStore } from '../store/messages.ts';
 import { CHAT } from './answers.ts';
 
 /** The finish reason of an answer that was stopped. */
@@ -26,12 +26,15 @@ const toReference = ({ params, principal }: MessageInput) => ({
 });
 
 export type MessageRoutesDeps = {
-  store: MessageStore;
-  follow: SessionQueue['follow'];
-  wakeMover: WakeEventMover;
+  messages: MessageStore;
+  answers: Answers;
 };
 
-export const messageRoutes = ({ plugin }: Http, { store, follow, wakeMover }: MessageRoutesDeps) =>
+export const messageRoutes = (
+  { plugin }: Http,
+  { messages, answers }: MessageRoutesDeps,
+  wakeMover: WakeEventMover,
+) =>
   new Elysia({
     name: 'chat.messages',
     prefix: '/api/v1/chat/messages/:workspace_id/:message_id',
@@ -43,7 +46,7 @@ export const messageRoutes = ({ plugin }: Http, { store, follow, wakeMover }: Me
       async ({ params, body, principal }) => {
         const feedback = { is_positive: body.is_positive, feedback_text: body.feedback_text ?? '' };
         const given = { feedback, subject: principal.email };
-        if (!(await store.giveFeedback(toReference({ params, principal }), given)))
+        if (!(await messages.giveFeedback(toReference({ params, principal }), given)))
           throw notFound('There is no answer of this id');
         wakeMover();
         return status(201, { message_id: params.message_id, ...feedback });
@@ -71,10 +74,10 @@ export const messageRoutes = ({ plugin }: Http, { store, follow, wakeMover }: Me
     .delete(
       '/answer',
       async ({ params, principal }) => {
-        const answer = await store.stopAnswer(toReference({ params, principal }));
+        const answer = await messages.stopAnswer(toReference({ params, principal }));
         if (answer === undefined) throw notFound('There is no answer of this id');
         if (!answer.isStopped) throw endedRefusal();
-        const reason = follow(answer).outcome.then(
+        const reason = answers.follow(answer).outcome.then(
           ({ finishReason }) => finishReason,
           () => STOPPED,
         );
@@ -100,7 +103,7 @@ export const messageRoutes = ({ plugin }: Http, { store, follow, wakeMover }: Me
     .delete(
       '',
       async ({ params, principal }) => {
-        if (!(await store.delete(toReference({ params, principal }), principal.email)))
+        if (!(await messages.delete(toReference({ params, principal }), principal.email)))
           throw notFound('There is no user message of this id');
         wakeMover();
       },

@@ -4,8 +4,8 @@ import type { Principal } from '../../core/principal.ts';
 import type { Http } from '../../http/http.ts';
 import { answer, json, parameters, refusals } from '../../http/input.ts';
 import { PageQuery, pageAnswer, renderCursor, toPage, toPageRequest } from '../../http/paging.ts';
-import { assertMessageSize } from '../accept.ts';
 import { MESSAGE_EXAMPLE, PERSON_MESSAGE_EXAMPLE, SESSION_EXAMPLE } from '../examples.ts';
+import type { Message, MessageStore } from '../messages.ts';
 import {
   AgentMessageCreate,
   ChatMessage,
@@ -17,15 +17,14 @@ import {
   SessionQuery,
   TitlePatch,
 } from '../schema.ts';
-import type { Message, MessageStore } from '../store/messages.ts';
-import type { Session, SessionStore } from '../store/sessions.ts';
-import { CHAT, type ShowCitations, sessionNotFound } from './answers.ts';
+import { type Session, type SessionStore, sessionNotFound } from '../sessions.ts';
+import { assertMessageSize } from '../turns.ts';
+import { CHAT, type ShowCitations } from './answers.ts';
 
 export type SessionRoutesDeps = {
   sessions: SessionStore;
   messages: MessageStore;
   show: ShowCitations;
-  wakeMover: WakeEventMover;
 };
 
 const isId = (text: string): boolean => /^[1-9]\d{0,15}$/.test(text) && Number.isSafeInteger(Number(text));
@@ -66,7 +65,11 @@ const renderMessage = (message: Message): ChatMessage => ({
   created_at: message.createdAt.toISOString(),
 });
 
-export const sessionRoutes = ({ plugin }: Http, { sessions, messages, show, wakeMover }: SessionRoutesDeps) =>
+export const sessionRoutes = (
+  { plugin }: Http,
+  { sessions, messages, show }: SessionRoutesDeps,
+  wakeMover: WakeEventMover,
+) =>
   new Elysia({ name: 'chat.sessions', prefix: '/api/v1/chat/sessions/:workspace_id', tags: ['chat'] })
     .use(plugin)
     .get(

@@ -1,9 +1,16 @@
-import type { Transaction } from '../../infra/postgres/client.ts';
-import { PAGE_BYTES_MAX } from '../limits.ts';
-import type { Citation, Reach, SessionKeys } from '../turn.ts';
-import type { SessionReference } from './sessions.ts';
-import { reachedBy } from './sessions.ts';
-import { requestKeyOf, sessionKeyOf } from './turns.ts';
+// The messages of conversations, as their readers see and change them. turns.ts has the states of questions and answers.
+
+import type { Transaction } from '../infra/postgres/client.ts';
+import { PAGE_BYTES_MAX } from './limits.ts';
+import {
+  isUniqueViolation,
+  reachedBy,
+  requestKeyOf,
+  type SessionReference,
+  sessionKeyOf,
+  sessionNotFound,
+} from './sessions.ts';
+import type { Citation, Reach, SessionKeys } from './turn.ts';
 
 export type Feedback = { is_positive: boolean; feedback_text: string };
 
@@ -25,9 +32,10 @@ export type MessageReference = { workspaceId: string; messageId: number; reach: 
 export type StoppedAnswer = { answerId: number; userMessageId: number; isStopped: boolean };
 export type MessageStore = ReturnType<typeof createMessageStore>;
 
-/** A finished reply that the channel asks to have stored. */
+/** A finished reply that a channel stores, with the message that it answers, if there is one. */
 export type Reply = {
   session: SessionKeys;
+  reach: Reach;
   message: string | null;
   channelMessageId: string;
   /** The same again is the same reply. */
@@ -117,12 +125,12 @@ export function createMessageStore(sql: Transaction) {
           UPDATE chat_messages m SET deleted_at = now(), message = '', citations = NULL, feedback = NULL
           FROM question WHERE m.id IN (question.id, question.answer_id) RETURNING m.id, m.state),
         counted AS (
-          UPDATE chat_sessions s SET updated_at = now(), history_version = history_version + 1,
+          UPDATE chat_sessions s SET updated_at = now(),
             message_count = message_count - (SELECT count(*) FROM gone WHERE state IS DISTINCT FROM 'pending')
           FROM question WHERE s.id = question.session_id)
         SELECT usage_tell(${workspaceId}, 'messages.user.delete', ${subject}, json_build_object(
           'value', '1', 'message_id', id)),
-          (SELECT pg_notify('atrium_invalidate', 'chat-deleted:' || gone.id) FROM gone WHERE state = 'pending')
+          (SELECT pg_notify('atrium_invalidate', 'chat:' || gone.id) FROM gone WHERE state = 'pending')
         FROM question`;
       return rows.length > 0;
     },
@@ -143,21 +151,56 @@ export function createMessageStore(sql: Transaction) {
           WHERE m.id = ${messageId} AND m.workspace_id = ${workspaceId} AND m.deleted_at IS NULL
             AND ${reachedBy(sql, reach)}),
         marked AS (
-          UPDATE chat_messages m SET watched = true, caller = (m.caller::jsonb || '{"stopped": true}')::json
+          UPDATE chat_messages m SET watched = true, stopped = true
           FROM here WHERE m.id = here.id AND m.state = 'pending' RETURNING m.id)
         SELECT a.id AS "answerId", a.parent_id AS "userMessageId",
           EXISTS (SELECT FROM marked) OR coalesce(a.finish_reason = 'stopped' OR a.error_kind = 'conflict', false) AS "isStopped",
-          (SELECT pg_notify('atrium_invalidate', 'chat-stopped:' || marked.id) FROM marked)
+          (SELECT pg_notify('atrium_invalidate', 'chat:' || marked.id) FROM marked)
         FROM here JOIN chat_messages a ON a.id = here.id AND a.state IS NOT NULL`;
       return row;
     },
 
-    /** Stores it unless the request was answered before; undefined where there is no such session. */
-    async addReply(reply: Reply): Promise<{ answer: string } | undefined> {
-      const [row] = await sql<{ outcome: string; answer: string }[]>`
-        SELECT outcome, answer FROM chat_reply(${reply.session.workspaceId}, ${sessionKeyOf(reply.session)},
-          ${requestKeyOf(reply.requestKey)}, ${reply.message}, ${reply.channelMessageId}, ${reply.reply}, ${reply.subject})`;
-      return row === undefined || row.outcome === 'no session' ? undefined : row;
+    /** Stores a reply that no model makes, unless the request was answered before; returns the stored answer. Throws 404. */
+    async addReply({ session, reach, message, ...reply }: Reply): Promise<string> {
+      const { workspaceId } = session;
+      const requestKey = requestKeyOf(reply.requestKey);
+      try {
+        const rows = await sql`
+          WITH here AS MATERIALIZED (
+            SELECT id, head_id FROM chat_sessions
+            WHERE key = ${sessionKeyOf(session)} AND ${reachedBy(sql, reach)} FOR NO KEY UPDATE),
+          ids AS MATERIALIZED (
+            SELECT id, head_id, CASE WHEN ${message !== null} THEN nextval('chat_message_ids') END AS question,
+              nextval('chat_message_ids') AS answer FROM here),
+          questions AS (
+            INSERT INTO chat_messages (id, session_id, workspace_id, parent_id, role, message, channel_message_id,
+              request_key, answer_id)
+            SELECT question, id, ${workspaceId}, head_id, 'user', ${message}, ${reply.channelMessageId}, ${requestKey}::uuid,
+              answer FROM ids WHERE question IS NOT NULL),
+          answers AS (
+            INSERT INTO chat_messages (id, session_id, workspace_id, parent_id, role, message, request_key, state, attempts,
+              finish_reason, prompt_tokens, completion_tokens)
+            SELECT answer, id, ${workspaceId}, coalesce(question, head_id), 'assistant', ${reply.reply},
+              CASE WHEN question IS NULL THEN ${requestKey}::uuid END, 'done', 1, 'stop', 0, 0 FROM ids),
+          sessions AS (
+            UPDATE chat_sessions s SET head_id = answer, updated_at = clock_timestamp(),
+              message_count = s.message_count + CASE WHEN question IS NULL THEN 1 ELSE 2 END
+            FROM ids WHERE s.id = ids.id)
+          SELECT CASE WHEN question IS NOT NULL THEN usage_tell(${workspaceId}, 'messages.user.new', ${reply.subject},
+              json_build_object('value', '1', 'message_id', question, 'chat_session_id', id)) END,
+            usage_tell(${workspaceId}, 'messages.rag.bot.new', ${reply.subject},
+              json_build_object('value', '1', 'message_id', answer, 'chat_session_id', id))
+          FROM ids`;
+        if (rows.length === 0) throw sessionNotFound();
+        return reply.reply;
+      } catch (error) {
+        if (!isUniqueViolation(error)) throw error;
+        const [known] = await sql<{ answer: string | null }[]>`
+          SELECT a.message AS answer FROM chat_sessions s JOIN chat_messages m ON m.session_id = s.id
+          LEFT JOIN chat_messages a ON a.id = coalesce(m.answer_id, m.id) AND a.state = 'done'
+          WHERE s.key = ${sessionKeyOf(session)} AND ${reachedBy(sql, reach)} AND m.request_key = ${requestKey}`;
+        return known?.answer ?? reply.reply;
+      }
     },
   };
 }

@@ -1,9 +1,8 @@
 // The citations of an answer: the passages that it names by number, or, where it names none, those whose words it has. Texts
 // are compared in time slices: each comparison is short, and there are many.
 
-import { createExcerpts, sentencesOf, type Terms, termsOf, termsWithout } from '../../core/excerpt.ts';
-import { createPauses } from '../../core/time-slices.ts';
-import type { Passage } from '../knowledge/passage.ts';
+import { createExcerpts, sentencesOf, type Terms, termsOf, termsWithout } from '../core/excerpt.ts';
+import { createPauses } from '../core/time-slices.ts';
 import {
   ANSWER_COMPARED_MAX,
   CLAIM_LENGTH_MAX,
@@ -11,8 +10,43 @@ import {
   CLAIMS_MAX,
   QUOTE_LENGTH_MAX,
   SENTENCES_COMPARED_MAX,
-} from '../limits.ts';
-import type { Citation } from '../turn.ts';
+} from './limits.ts';
+import { createNumbering } from './numbering.ts';
+import type { Citation, Passage } from './turn.ts';
+
+export type CitingAnswer = ReturnType<typeof createCitingAnswer>;
+
+/**
+ * An answer with its citations while it is written. `unsupportedText` stands behind an answer that no passage supports, unless the model has said so itself; undefined: an
+ * answer needs no support.
+ */
+export function createCitingAnswer({
+  question,
+  passages,
+  unsupportedText,
+}: {
+  question: string;
+  passages: readonly Passage[];
+  unsupportedText: string | undefined;
+}) {
+  const numbering = createNumbering(passages.length, { asksNone: unsupportedText !== undefined });
+  const cite = (answer: string) => citationsOf({ answer, question, passages, used: numbering.used });
+  return {
+    /** The part of the text that can be sent now. */
+    push: (delta: string): string => numbering.push(delta),
+    /** The citations of an answer that was stopped after this text. */
+    cite,
+    /** The text to send after the text so far, and the citations of both. */
+    async end(text: string): Promise<{ rest: string; citations: Citation[] }> {
+      const kept = numbering.end();
+      const answer = text + kept;
+      const citations = await cite(answer);
+      const isSaid = unsupportedText === undefined || citations.length > 0 || numbering.restsOnNone();
+      if (isSaid) return { rest: kept, citations };
+      return { rest: `${kept}${answer.trim() === '' ? '' : '\n\n'}${unsupportedText}`, citations };
+    },
+  };
+}
 
 type Cited = {
   /** The answer as it is stored. */
@@ -111,3 +145,13 @@ const toCitation = (
   { document_id, name, page, heading, score }: Passage,
   { number, quote }: { number: number | null; quote: string },
 ): Citation => ({ number, document_id, name, page, heading, quote: quote === '' ? null : quote, score });
+
+/** An answer with a line for each source, for chat apps, which have no other place for citations. */
+export const withSources = (answer: string, citations: readonly Citation[]): string =>
+  citations.length === 0 ? answer : `${answer}\n\n${[...new Set(citations.map(renderSource))].join('\n')}`;
+
+const renderSource = ({ number, name, page }: Citation): string =>
+  `${number === null ? '•' : `[${number}]`} ${inOneLine(name)}${page === null ? '' : `, p. ${page}`}`;
+
+/** Without the characters that chat apps make links of. */
+const inOneLine = (name: string): string => name.replaceAll(/[\p{Cc}\u2028\u2029<>]/gu, ' ');

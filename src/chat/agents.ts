@@ -1,8 +1,14 @@
-import type { Author } from '../../core/author.ts';
-import { codeOf } from '../../core/errors.ts';
-import type { PageRequest } from '../../http/paging.ts';
-import { audited } from '../../infra/postgres/audit.ts';
-import type { Fragment, Sql, Transaction } from '../../infra/postgres/client.ts';
+// Agents: their rows, and the cache that answers read them from.
+
+import type { Author } from '../core/author.ts';
+import { createCachedLookup } from '../core/cached-lookup.ts';
+import { codeOf } from '../core/errors.ts';
+import { parseJson } from '../core/json.ts';
+import type { PageRequest } from '../http/paging.ts';
+import { audited } from '../infra/postgres/audit.ts';
+import type { Fragment, Sql, Transaction } from '../infra/postgres/client.ts';
+import type { Invalidation } from '../infra/postgres/invalidation.ts';
+import { AGENT_TTL_MS, CACHED_AGENTS_MAX } from './limits.ts';
 
 /** A model with instructions (a persona, or an autonomous agent), or a bot that answers from a list. */
 export type Agent = {
@@ -39,10 +45,8 @@ export type AgentReference = { workspaceId: string; agentId: string };
 export type AgentFields = Omit<StoredAgent, 'createdAt' | 'updatedAt'>;
 export type AgentStore = ReturnType<typeof createAgentStore>;
 
-type Row = Omit<StoredAgent, keyof Settings> & { settings: Omit<Settings, Later> & Partial<Settings> };
+type Row = Omit<StoredAgent, keyof Settings> & { settings: Settings };
 type Settings = Omit<Agent, 'id' | 'kind'>;
-/** Agents that an earlier version stored do not have them. */
-type Later = 'knowledgeOnly' | 'notFoundText';
 
 /** An agent as the audit log keeps one. */
 const STATE = `jsonb_build_object('name', name, 'kind', kind, 'default', is_default, 'model', settings->'model',
@@ -87,7 +91,9 @@ export function createAgentStore(sql: Sql) {
     /** The first of the ids that is an agent's, else the workspace's default. */
     async select({ workspaceId, ids }: AgentNames): Promise<Agent | undefined> {
       const [row] = await sql<Row[]>`
-        SELECT ${columns} FROM chat_agent(${workspaceId}, ${[...ids]}::text[])`;
+        SELECT ${columns} FROM chat_agents
+        WHERE workspace_id = ${workspaceId} AND (id = ANY (${[...ids]}::text[]) OR is_default)
+        ORDER BY array_position(${[...ids]}::text[], id::text) NULLS LAST LIMIT 1`;
       return row && toAgent(row);
     },
 
@@ -135,12 +141,28 @@ export function createAgentStore(sql: Sql) {
   };
 }
 
-const toAgent = ({ settings, ...row }: Row): StoredAgent => ({
-  ...row,
-  knowledgeOnly: false,
-  notFoundText: null,
-  ...settings,
-});
+export type AgentCache = ReturnType<typeof createAgentCache>;
+
+/** Agents by the names that questions give; a change in any process drops them all. */
+export function createAgentCache(
+  store: AgentStore,
+  invalidation: Pick<Invalidation, 'subscribe' | 'connected'>,
+) {
+  const cached = createCachedLookup<Agent>({
+    load: (key) => store.select(parseJson(key) as AgentNames),
+    ttlMs: AGENT_TTL_MS,
+    entriesMax: CACHED_AGENTS_MAX,
+    usable: invalidation.connected,
+  });
+  invalidation.subscribe('chat-agents', cached.reset, cached.reset);
+  return {
+    /** The agent of the first name that is one's, else the workspace's default. */
+    find: (names: AgentNames) => cached.get(JSON.stringify(names)),
+    reset: cached.reset,
+  };
+}
+
+const toAgent = ({ settings, ...row }: Row): StoredAgent => ({ ...row, ...settings });
 
 /** PostgreSQL's error 23503 (manual, appendix A). */
 const isForeignKeyViolation = (error: unknown): boolean => codeOf(error) === '23503';

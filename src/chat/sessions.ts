@@ -1,8 +1,11 @@
-import { isAdmin } from '../../core/principal.ts';
-import type { PageRequest } from '../../http/paging.ts';
-import type { Transaction } from '../../infra/postgres/client.ts';
-import type { Reach, SessionKeys } from '../turn.ts';
-import { sessionKeyOf } from './turns.ts';
+// The rows of conversations.
+
+import { codeOf, notFound } from '../core/errors.ts';
+import { isAdmin } from '../core/principal.ts';
+import type { PageRequest } from '../http/paging.ts';
+import type { Sql, Transaction } from '../infra/postgres/client.ts';
+import { EXPIRED_STEP_SESSIONS } from './limits.ts';
+import type { Reach, SessionKeys } from './turn.ts';
 
 export type Session = SessionKeys & {
   id: number;
@@ -28,7 +31,8 @@ export type SessionStore = ReturnType<typeof createSessionStore>;
 /** It can be made or deleted between two statements. */
 const TRIES = 3;
 
-export function createSessionStore(sql: Transaction) {
+export function createSessionStore(sql: Sql) {
+  let expiredUpTo = 0;
   const columns = sql`id, workspace_id AS "workspaceId", channel, channel_plugin AS "channelPlugin",
     channel_id AS "channelId", channel_session_id AS "channelSessionId", persona_id AS "personaId", agi_id AS "agiId",
     title, person, message_count AS "messageCount", created_at AS "createdAt", updated_at AS "updatedAt"`;
@@ -124,11 +128,42 @@ export function createSessionStore(sql: Transaction) {
     },
 
     /** Deletes it with its messages; `subject` is the person of the event. Whether there was one. */
-    async delete({ workspaceId, sessionId, reach }: SessionReference, subject: string): Promise<boolean> {
-      const [row] = await sql<{ deleted: boolean }[]>`
-        SELECT chat_delete_session(
-          ${workspaceId}, ${sessionId}, ${reach.userId}, ${isAdmin(reach)}, ${subject}) IS NOT NULL AS deleted`;
-      return row?.deleted === true;
+    delete({ workspaceId, sessionId, reach }: SessionReference, subject: string): Promise<boolean> {
+      return sql.begin(async (tx) => {
+        const deleted = await tx`
+          DELETE FROM chat_sessions
+          WHERE id = ${sessionId} AND workspace_id = ${workspaceId} AND ${reachedBy(tx, reach)} RETURNING id`;
+        if (deleted.length === 0) return false;
+        // A statement of its own: it sees the messages that were accepted while the first one waited for the session's lock.
+        await tx`DELETE FROM chat_messages WHERE session_id = ${sessionId}`;
+        await tx`SELECT usage_tell(${workspaceId}, 'chat.delete', ${subject}, json_build_object(
+          'value', '1', 'chat_session_id', ${sessionId}::bigint))`;
+        return true;
+      });
+    },
+
+    /**
+     * Reads the next sessions that are old enough, deletes those that nobody has used since `before`, and returns how many it read:
+     * 0 at the end, and the next call begins again. Sessions are read by age, because an index of their last use would cost each
+     * message.
+     */
+    async deleteExpired(before: Date): Promise<number> {
+      const [row] = await sql<{ read: number; last: number | null }[]>`
+        WITH old AS MATERIALIZED (
+          SELECT id FROM chat_sessions WHERE id > ${expiredUpTo} AND created_at < ${before}
+          ORDER BY id LIMIT ${EXPIRED_STEP_SESSIONS}),
+        -- A session that is used in the meantime is kept: the conditions are checked again behind its lock.
+        gone AS (
+          DELETE FROM chat_sessions s USING old
+          WHERE s.id = old.id AND s.updated_at < ${before} AND s.pending = 0
+          RETURNING s.id, s.workspace_id, s.person),
+        messages AS (DELETE FROM chat_messages m USING gone WHERE m.session_id = gone.id)
+        SELECT count(*)::int AS read, max(id) AS last,
+          (SELECT count(usage_tell(workspace_id, 'chat.delete', person, json_build_object(
+            'value', '1', 'chat_session_id', id))) FROM gone) AS told
+        FROM old`;
+      expiredUpTo = row?.last ?? 0;
+      return row?.read ?? 0;
     },
   };
 }
@@ -136,3 +171,22 @@ export function createSessionStore(sql: Transaction) {
 /** Of a row of `chat_sessions`: whether the caller may reach it. */
 export const reachedBy = (sql: Transaction, reach: Reach) =>
   isAdmin(reach) ? sql`true` : sql`user_id = ${reach.userId}`;
+
+/** Stands for the five keys of a session. */
+export const sessionKeyOf = (keys: SessionKeys): string =>
+  digest([keys.workspaceId, keys.channel, keys.channelPlugin, keys.channelId, keys.channelSessionId]);
+
+/** Stands for a message within its session: by the channel's identifier, or by the message that it replaces and its text. */
+export const requestKeyOf = (text: string, replaces?: number): string =>
+  digest(replaces === undefined ? ['message', text] : ['edit', `${replaces}`, text]);
+
+/** The texts may be too long for an index: this is 128 bits of their SHA-256, as a uuid. */
+function digest(parts: readonly string[]): string {
+  const hex = new Bun.CryptoHasher('sha256').update(JSON.stringify(parts)).digest('hex');
+  return hex.slice(0, 32).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+}
+
+export const sessionNotFound = () => notFound('Chat session not found');
+
+/** PostgreSQL's error 23505 (manual, appendix A). */
+export const isUniqueViolation = (error: unknown): boolean => codeOf(error) === '23505';

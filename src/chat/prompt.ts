@@ -1,12 +1,34 @@
-// Passages as a model is shown them, and what it is told of them.
+// The messages of a model's call: instructions, the conversation so far, passages that may be cited, the question.
 
-import type { Passage } from '../knowledge/passage.ts';
+import type { ChatMessage } from '../gateway/chat-call.ts';
+import type { Passage, Said } from './turn.ts';
+
+/** `knowledgeOnly`: the answer may rest on the passages alone. */
+export function toPrompt(parts: {
+  instructions: string;
+  passages: readonly Passage[];
+  knowledgeOnly: boolean;
+  earlier: readonly Said[];
+  question: string;
+}): ChatMessage[] {
+  const { instructions, passages, knowledgeOnly, earlier, question } = parts;
+  const shown = passages.length === 0 ? undefined : showPassages(passages, { knowledgeOnly });
+  const system = [instructions, ...(shown?.notices ?? [])].filter((text) => text !== '').join('\n\n');
+  return [
+    ...(system === '' ? [] : [toChatMessage('system', system)]),
+    ...earlier.map(({ role, message }) => toChatMessage(role === 'user' ? 'user' : 'assistant', message)),
+    ...(shown === undefined ? [] : [toChatMessage('user', shown.block)]),
+    toChatMessage('user', question),
+  ];
+}
+
+const toChatMessage = (role: ChatMessage['role'], content: string): ChatMessage => ({ role, content });
 
 /**
  * The instructions of a model that is shown the passages, and the user's message of their own in which they are: they are data of third
  * parties, and part neither of the system message nor of the remembered conversation. `knowledgeOnly`: its answer may rest on them alone.
  */
-export function showPassages(
+function showPassages(
   passages: readonly Passage[],
   { knowledgeOnly }: { knowledgeOnly: boolean },
 ): { notices: string[]; block: string } {

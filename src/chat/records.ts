@@ -8,9 +8,8 @@ import {
   QUESTION_WORDS_MAX,
   RECORDS_MAX,
   WORD_LENGTH_MAX,
-} from '../limits.ts';
-import type { Inquiry, Passage } from './passage.ts';
-import { endsOf } from './passages.ts';
+} from './limits.ts';
+import type { Inquiry, Passage } from './turn.ts';
 
 /** A document's record, as far as a model reads it. */
 export type FoundDocument = {
@@ -111,3 +110,9 @@ function toPassage(document: FoundDocument, score: number): Passage {
 
 const labelled = (label: string, values: readonly string[] | null): string | null =>
   values === null || values.length === 0 ? null : `${label}: ${values.join(', ')}`;
+
+/** The beginning and the end: a question that goes with a long text stands before it or behind it. */
+export const endsOf = (text: string, lengthMax: number): string =>
+  text.length <= lengthMax
+    ? text
+    : `${text.slice(0, lengthMax / 2)} ${text.slice(-lengthMax / 2)}`.toWellFormed();

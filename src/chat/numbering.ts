@@ -1,17 +1,6 @@
 // The numbers by which a model cites the passages that it was shown, in a text that is sent while it arrives. Passages are
 // numbered anew in the order in which the answer first names them, so that a reader sees 1, 2, 3.
 
-export type Numbering = {
-  /** The text that can be sent now: a number of which only the beginning has arrived is kept until its end. */
-  push(delta: string): string;
-  /** What was kept. */
-  end(): string;
-  /** The indexes of the passages that are cited, in the order of their new numbers. */
-  readonly used: readonly number[];
-  /** Whether the model wrote `[0]`: that its answer rests on no passage. */
-  restsOnNone(): boolean;
-};
-
 /** `[1]`, `[1, 3]`, `[^1]`, `【1】` and `【1†source】`, as models write them; runs of backticks, and ends of lines. */
 const TOKEN = /`+|\n|\[\^?\d{1,4}(?:[,;，、] ?\d{1,4}){0,7}\]|【\d{1,4}(?:†[^】\n]{0,24})?】/g;
 /** The beginning of one at the end of a text, and the longest that is waited for. */
@@ -23,7 +12,7 @@ const FENCE_LENGTH = 3;
  * Numbers for so many passages. A number that no passage has is left as it is, and so is what stands in code. Where the
  * model was asked to write `[0]` behind an answer that rests on none (`asksNone`), this is left out.
  */
-export function createNumbering(passages: number, { asksNone = false } = {}): Numbering {
+export function createNumbering(passages: number, { asksNone = false } = {}) {
   const used: number[] = [];
   let restsOnNone = false;
   /** The backticks that opened a span or a block of code. */
@@ -57,15 +46,19 @@ export function createNumbering(passages: number, { asksNone = false } = {}): Nu
     return code === undefined ? renumber(token) : token;
   };
   return {
-    used,
+    /** The indexes of the passages that are cited, in the order of their new numbers. */
+    used: used as readonly number[],
+    /** Whether the model wrote `[0]`: that its answer rests on no passage. */
     restsOnNone: () => restsOnNone,
-    push(delta) {
+    /** The text that can be sent now: a number of which only the beginning has arrived is kept until its end. */
+    push(delta: string): string {
       const text = kept + delta;
       kept = BEGINNING.exec(text.slice(-BEGINNING_LENGTH_MAX))?.[0] ?? '';
       if (kept.length === BEGINNING_LENGTH_MAX) kept = '';
       return text.slice(0, text.length - kept.length).replace(TOKEN, replace);
     },
-    end() {
+    /** The text that was kept. */
+    end(): string {
       const text = kept.replace(TOKEN, replace);
       kept = '';
       return text;
