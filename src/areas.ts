@@ -98,7 +98,6 @@ export async function createAreas(
     sql,
     record: usage.record,
     describeKeys: access.describeKeys,
-    directory: join(config.dataDir, 'events', 'models'),
     source: toSource(config.gateway),
     sumsRetentionDays: config.gateway.sumsRetentionDays,
     bodyBytesMax: config.gateway.bodyBytesMax,

@@ -13,11 +13,11 @@ export type ServiceEvent = {
 };
 
 /**
- * Sums of events that an area stores: an INSERT from the relation `stored`, the events of this transaction that were not
- * stored before, with `workspace_id`, `type`, `source`, `subject`, `time`, `value` and, for the projection's own type,
- * `data`. Therefore an event counts once, also after repeated delivery.
+ * Sums of events that an area stores: common table expressions that read the relation `stored`, the events of this transaction
+ * that were not stored before, with `workspace_id`, `type`, `source`, `subject`, `time`, `value` and `data`. Therefore an event
+ * counts once, also after repeated delivery.
  */
-export type EventProjection = { type: string; statement: string };
+export type EventProjection = { type: string; statements: string };
 
 /**
  * Records events: once it resolves they are durable in the buffer. If it rejects, some may be recorded; the caller keeps all

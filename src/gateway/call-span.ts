@@ -1,7 +1,7 @@
 // The span of a model call, by the semantic conventions for generative AI, and those of its attempts, by the ones for HTTP clients.
 
 import { type Span, type SpanAttributes, showsContent, startSpan } from '../core/tracing.ts';
-import type { Outcome } from './accounting/sums.ts';
+import type { Outcome } from './accounting/usage-records.ts';
 import type { Endpoint } from './adapters/adapter.ts';
 import { createContentReader, readPrompt } from './content-attributes.ts';
 import type { ModelCall } from './model-call.ts';

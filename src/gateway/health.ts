@@ -2,7 +2,7 @@
 
 import { counter, gauge, type Histogram, histogram, type Metric } from '../http/metrics.ts';
 import type { ReadinessCheck } from '../http/readiness.ts';
-import type { Ledger } from './accounting/ledger.ts';
+import type { UsageRecords } from './accounting/usage-records.ts';
 import type { AnswerCache } from './cache.ts';
 import type { CatalogueKeeper } from './catalogue/current.ts';
 import type { AttemptCounts } from './execute.ts';
@@ -24,11 +24,11 @@ export function createGatewayHealth(parts: {
   catalogue: Pick<CatalogueKeeper, 'state'>;
   targets: () => Iterable<Target>;
   cache: Pick<AnswerCache, 'metrics'>;
-  ledger: Pick<Ledger, 'fault'>;
+  records: Pick<UsageRecords, 'delayed'>;
   attempts: AttemptCounts;
   firstToken: Metric;
 }): { check: ReadinessCheck; metrics: Metric[] } {
-  const { catalogue, targets, cache, ledger, attempts, firstToken } = parts;
+  const { catalogue, targets, cache, records, attempts, firstToken } = parts;
   const upstreams = () =>
     new Set([...targets()].map(({ upstream }) => upstream).filter((each) => each !== undefined));
 
@@ -37,9 +37,8 @@ export function createGatewayHealth(parts: {
       name: 'models',
       essential: false,
       async check() {
-        const fault = ledger.fault();
-        if (fault !== undefined) {
-          const detail = `the use of models can't be accounted for: the disk of DATA_DIR/events/models ${fault}`;
+        if (records.delayed > 0) {
+          const detail = `${records.delayed} usage records wait in memory, because the event buffer does not accept them`;
           return { state: 'degraded', detail };
         }
         const open = [...targets()]

@@ -10,8 +10,7 @@ import type { Principal, RemainingLimits } from '../core/principal.ts';
 import type { AreaWithRoutes, Routes } from '../http/area.ts';
 import type { Sql } from '../infra/postgres/client.ts';
 import { createSweep } from '../infra/postgres/sweep.ts';
-import { createLedger } from './accounting/ledger.ts';
-import { countUse } from './accounting/usage-counts.ts';
+import { UsageRecords } from './accounting/usage-records.ts';
 import { createAllowances, type Limited } from './allowances.ts';
 import { createAttemptLog } from './attempt-log.ts';
 import { createAnswerCache } from './cache.ts';
@@ -44,8 +43,6 @@ export { MODEL_SETTINGS } from './settings.ts';
 
 export type GatewayDeps = {
   sql: Sql;
-  /** Of accounts that are on their way. */
-  directory: string;
   source: CatalogueSource;
   /** Largest request. */
   bodyBytesMax: number;
@@ -80,7 +77,7 @@ export function createGateway(deps: GatewayDeps): AreaWithRoutes & {
   /** Reads the models again. */
   reload(): Promise<void>;
 } {
-  const { sql, directory, source, embed, record, onInterrupt, clock, log } = deps;
+  const { sql, source, embed, record, onInterrupt, clock, log } = deps;
   const targets = createTargets();
   const catalogue = createCatalogue({
     source,
@@ -89,15 +86,14 @@ export function createGateway(deps: GatewayDeps): AreaWithRoutes & {
     log,
   });
   const cache = createAnswerCache();
-  const ledger = createLedger({ directory, record, clock, log });
-  const used = countUse(ledger, (model) => catalogue.known()?.byId.has(model) === true);
+  const records = new UsageRecords({ record, clock, log });
   const attempts: AttemptCounts = new Map();
   const firstToken = createFirstTokenMetric();
   const health = createGatewayHealth({
     catalogue,
     targets: targets.all,
     cache,
-    ledger,
+    records,
     attempts,
     firstToken,
   });
@@ -124,7 +120,7 @@ export function createGateway(deps: GatewayDeps): AreaWithRoutes & {
     allowances,
     cache,
     execute,
-    ledger: { ...ledger, add: used.add },
+    records,
     keepAliveMs: KEEP_ALIVE_MS,
     onInterrupt,
     firstToken,
@@ -150,8 +146,8 @@ export function createGateway(deps: GatewayDeps): AreaWithRoutes & {
     embeddings: createModelEmbeddings({ embeddings, embed, catalogue, remaining }),
     remaining,
     reload: catalogue.reload,
-    jobs: [ledger.job, allowances.job, catalogue.job, ...(sumsRetentionDays === 0 ? [] : [sumsRetention])],
+    jobs: [records.job, allowances.job, catalogue.job, ...(sumsRetentionDays === 0 ? [] : [sumsRetention])],
     checks: [health.check],
-    metrics: [...health.metrics, ...used.metrics],
+    metrics: [...health.metrics, ...records.metrics],
   };
 }

@@ -118,16 +118,12 @@ export const ALLOWANCES_MAX = 50_000;
 /** A completion is taken to have so many tokens, unless the request bounds it or the key's recent ones were longer. */
 export const COMPLETION_TOKENS_DEFAULT = 1024;
 
-/** How often accounts are handed on to the usage events, and files of processes that have died are looked for. */
-export const LEDGER_ROTATE_MS = 1000;
-export const LEDGER_ADOPT_MS = 5000;
-/** After a full disk refused a file, the next attempt is made after this pause. */
-export const LEDGER_RETRY_MS = 1000;
-/** The start of the service waits so long for the first file. */
-export const LEDGER_PREPARE_MS = 2000;
-/** Accounts of one file: keys × models × outcomes of a second; and what their names take. */
-export const LEDGER_SLOTS = 2048;
-export const LEDGER_NAMES_BYTES = 512 * 1024;
+/** How long an answer waits for its usage record to be durable. */
+export const USAGE_RECORD_WAIT_MS = 1000;
+/** Usage records that wait while the event buffer fails; beyond, model calls are refused. */
+export const USAGE_RECORDS_MAX = 10_000;
+/** Usage records of one append. */
+export const USAGE_RECORDS_AT_ONCE = 1000;
 
 export const MODEL_USAGE_DAYS_MAX = 366;
 

@@ -2,7 +2,7 @@
 
 import type { Principal } from '../core/principal.ts';
 import type { TraceContext } from '../core/trace-context.ts';
-import type { Outcome } from './accounting/sums.ts';
+import type { Outcome } from './accounting/usage-records.ts';
 import type { Endpoint } from './adapters/adapter.ts';
 import type { Reservation } from './allowances.ts';
 import type { GatewayRequest } from './request.ts';

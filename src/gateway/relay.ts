@@ -25,8 +25,8 @@ export type RelayOptions = {
   /** Aborts when the client disconnects. */
   signal: AbortSignal;
   onInterrupt: OnInterrupt;
-  /** Called once, before the last byte is sent. */
-  onEnd(end: Ended): void;
+  /** Called once. The last bytes are sent when it resolves. */
+  onEnd(end: Ended): Promise<void>;
   /** Called with each block of events, before usage is hidden. */
   onBlock(bytes: Uint8Array): void;
 };
@@ -58,6 +58,7 @@ class Relay implements UnderlyingDefaultSource<Uint8Array> {
   private sinceFinish = Number.POSITIVE_INFINITY;
   private readonly finished = new Set<unknown>();
   private ended = false;
+  private left = false;
 
   constructor(options: RelayOptions) {
     this.options = options;
@@ -74,7 +75,7 @@ class Relay implements UnderlyingDefaultSource<Uint8Array> {
     signal.addEventListener('abort', this.onAbort, { once: true });
     this.forget = onInterrupt((reason) => {
       answer.blocks.cancel();
-      this.sendLast(toEvent(toOpenAiError(reason)), 'cancelled');
+      void this.sendLast(toEvent(toOpenAiError(reason)), 'cancelled');
     });
     // A client that stops reading would release neither the permit nor the reservation.
     answer.timeOuts?.signal.addEventListener('abort', () => this.breakOff(undefined), { once: true });
@@ -101,9 +102,10 @@ class Relay implements UnderlyingDefaultSource<Uint8Array> {
   }
 
   cancel(): void {
+    this.left = true;
     if (this.ended) return;
     this.options.answer.blocks.cancel();
-    this.end('cancelled');
+    void this.end('cancelled');
   }
 
   private readonly onAbort = (): void => {
@@ -134,14 +136,14 @@ class Relay implements UnderlyingDefaultSource<Uint8Array> {
     if (found !== undefined) {
       const { error, blames } = readEventError(found, this.options.spec);
       this.options.answer.blocks.cancel();
-      this.sendLast(shown.map(renderEvent).join('') + toEvent({ error }), 'failed', toldError(blames));
+      void this.sendLast(shown.map(renderEvent).join('') + toEvent({ error }), 'failed', toldError(blames));
       return true;
     }
     this.options.onBlock(block.bytes);
     const isWhole = shown.length === block.events.length;
     const bytes = isWhole ? block.bytes : Buffer.from(shown.map(renderEvent).join(''));
     if (block.events.some(({ data }) => data === '[DONE]')) {
-      this.sendLast(bytes, 'ok');
+      void this.sendLast(bytes, 'ok');
       void this.drain();
     } else {
       this.awaitPing();
@@ -168,10 +170,10 @@ class Relay implements UnderlyingDefaultSource<Uint8Array> {
   private finish(): void {
     const { choices, endsPlainly, onBlock } = this.options;
     const hasFinished = choices === 1 || this.finished.size >= choices;
-    if (endsPlainly) this.sendLast('', 'ok');
+    if (endsPlainly) void this.sendLast('', 'ok');
     else if (this.sinceFinish < LAST_EVENTS && hasFinished) {
       onBlock(Buffer.from(DONE));
-      this.sendLast(DONE, 'ok');
+      void this.sendLast(DONE, 'ok');
     } else this.breakOff(undefined);
   }
 
@@ -180,18 +182,23 @@ class Relay implements UnderlyingDefaultSource<Uint8Array> {
     const failure = this.options.answer.timeOuts?.refusal ?? brokeOff(cause);
     const last = toEvent(toOpenAiError(failure));
     // A client that reads too slowly is no failure of the upstream.
-    if (failure.kind === 'request-timeout') this.sendLast(last, 'cancelled');
-    else this.sendLast(last, 'failed', failure);
+    if (failure.kind === 'request-timeout') void this.sendLast(last, 'cancelled');
+    else void this.sendLast(last, 'failed', failure);
   }
 
-  /** The account is written before the last byte is sent. */
-  private sendLast(last: string | Uint8Array, outcome: Ended['outcome'], failure?: OpenAiRefusal): void {
-    this.end(outcome, failure);
+  /** The usage record is durable before the last byte is sent. */
+  private async sendLast(
+    last: string | Uint8Array,
+    outcome: Ended['outcome'],
+    failure?: OpenAiRefusal,
+  ): Promise<void> {
+    await this.end(outcome, failure);
+    if (this.left) return;
     if (last.length > 0) this.client.enqueue(typeof last === 'string' ? Buffer.from(last) : last);
     this.client.close();
   }
 
-  private end(outcome: Ended['outcome'], failure?: OpenAiRefusal): void {
+  private end(outcome: Ended['outcome'], failure?: OpenAiRefusal): Promise<void> {
     const { answer, signal, onEnd } = this.options;
     this.ended = true;
     clearTimeout(this.silence);
@@ -200,8 +207,13 @@ class Relay implements UnderlyingDefaultSource<Uint8Array> {
     // An error that blames the request says nothing about the upstream's health.
     const isNeutral = outcome === 'cancelled' || failure?.kind === 'malformed';
     answer.end(isNeutral ? 'left' : outcome === 'ok' ? 'ok' : 'failed', failure);
-    onEnd({ outcome, usage: this.meter.usage, tokens: this.meter.tokens, firstEventMs: this.firstEventMs });
     this.over.resolve();
+    return onEnd({
+      outcome,
+      usage: this.meter.usage,
+      tokens: this.meter.tokens,
+      firstEventMs: this.firstEventMs,
+    });
   }
 
   /** Reads an upstream whose last event has come to its end, so that its connection can serve again. */

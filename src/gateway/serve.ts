@@ -2,10 +2,10 @@
 
 import type { OnInterrupt } from '../core/interruption.ts';
 import { isLimited } from '../core/principal.ts';
-import { errorTypeOf, inTrace, isTraced } from '../core/tracing.ts';
+import { currentTrace, errorTypeOf, inTrace, isTraced } from '../core/tracing.ts';
 import type { Histogram } from '../http/metrics.ts';
 import { OpenAiRefusal, withHeaders } from '../http/openai-error.ts';
-import type { Ledger } from './accounting/ledger.ts';
+import type { UsageRecords } from './accounting/usage-records.ts';
 import { type Endpoint, isText } from './adapters/adapter.ts';
 import type { Estimate } from './allowance.ts';
 import { type Allowances, NOTHING_USED, type Reservation } from './allowances.ts';
@@ -30,7 +30,7 @@ export type ServeDeps = {
   allowances: Pick<Allowances, 'reserve'>;
   cache: AnswerCache;
   execute: Execute;
-  ledger: Pick<Ledger, 'add' | 'requireRoom'>;
+  records: UsageRecords;
   /** Of the seconds to the first event of a stream, by target. */
   firstToken: Pick<Histogram, 'observe'>;
   /** How often a silent stream gets a comment. */
@@ -46,7 +46,7 @@ export function createServe(deps: ServeDeps): Serve {
     call.onModel?.(model.id);
     refuseOddCounts(call);
     requirePrice(model, call.caller);
-    if (!call.continues) deps.ledger.requireRoom();
+    if (!call.continues) deps.records.requireRoom();
     const callSpan = isTraced() ? startCallSpan(call, model.id) : undefined;
     const serving = new Serving(call, model, callSpan, deps);
     const answer = (): Promise<Served> => {
@@ -62,7 +62,7 @@ export function createServe(deps: ServeDeps): Serve {
   };
 }
 
-/** One call: its reservation, its attempts and its account. */
+/** One call: its reservation, its attempts and its usage record. */
 class Serving implements Execution {
   readonly model: Model;
   last: Attempt | undefined;
@@ -82,7 +82,7 @@ class Serving implements Execution {
   /** Counts a request whose answer is cached; returns the headers of the key's limits. Throws 429. */
   async fromCache(usage: Usage): Promise<Record<string, string>> {
     this.reservation = await this.reserve(() => NOTHING_USED);
-    this.account(this.model, { outcome: 'cached', usage });
+    await this.account(this.model, { outcome: 'cached', usage });
     return this.reservation?.headers() ?? {};
   }
 
@@ -101,10 +101,10 @@ class Serving implements Execution {
     }
     if (model.unlisted !== undefined)
       answer = noteUnlisted(answer, model.unlisted, await this.deps.catalogue.current());
-    const end = (ended: Ended): void => this.account(this.last?.model ?? model, ended);
+    const end = (ended: Ended): Promise<void> => this.account(this.last?.model ?? model, ended);
     if (answer.kind === 'whole') {
       content?.add(answer.bytes);
-      end(toEnded(answer, call.endpoint));
+      await end(toEnded(answer, call.endpoint));
     }
     const headers = Object.assign(answer.headers, this.reservation?.headers(), this.targetHeader());
     if (answer.kind === 'stream') {
@@ -149,12 +149,12 @@ class Serving implements Execution {
     }
   }
 
-  /** Accounts for a call that no target has answered; returns the error for the caller. */
+  /** Records a call that no target has answered; returns the error for the caller. */
   private failed(error: unknown): unknown {
     const { signal } = this.call;
     const isMalformed = error instanceof OpenAiRefusal && error.kind === 'malformed';
     const outcome = signal.aborted ? 'cancelled' : isMalformed ? 'refused' : 'failed';
-    this.account(this.model, { outcome, usage: signal.aborted ? undefined : NO_USAGE });
+    void this.account(this.model, { outcome, usage: signal.aborted ? undefined : NO_USAGE });
     return error instanceof OpenAiRefusal && this.last !== undefined
       ? withHeaders(error, this.targetHeader())
       : error;
@@ -164,9 +164,9 @@ class Serving implements Execution {
     return this.last === undefined ? {} : { [TARGET_HEADER]: this.last.target.headerName };
   }
 
-  /** Writes the account; the actual use takes the place of the reservation. */
-  private account(model: Model, { outcome, usage: told, tokens = 0, firstEventMs }: Ended): void {
-    const { caller, endpoint, continues, request } = this.call;
+  /** The actual use takes the place of the reservation. Resolves when the usage record is durable. */
+  private account(model: Model, { outcome, usage: told, tokens = 0, firstEventMs }: Ended): Promise<void> {
+    const { caller, endpoint, continues, request, requestId, trace } = this.call;
     const pictures = countChoices(this.call);
     const usage = told ?? {
       promptTokens: estimatePrompt(request),
@@ -179,30 +179,30 @@ class Serving implements Execution {
     const price = model.price ?? this.model.price;
     const isFree = outcome === 'cached' || usage === NO_USAGE || price === undefined;
     const cost = isFree ? 0 : toCost(price, usage, { endpoint, request, pictures });
-    this.deps.ledger.add(
-      {
-        workspaceId: caller.workspaceId,
-        subject: caller.email,
-        keyId: caller.keyId,
-        endpoint,
-        model: model.unlisted?.answered === false ? UNLISTED : model.id,
-        target: target?.name ?? '',
-        outcome,
-      },
-      {
-        usage,
-        cost,
-        firstEventMs,
-        requests: continues ? 0 : 1,
-        latencyMs: performance.now() - this.startedAtMs,
-      },
-    );
+    const recorded = this.deps.records.add({
+      workspaceId: caller.workspaceId,
+      subject: caller.email,
+      keyId: caller.keyId,
+      endpoint,
+      model: model.unlisted?.answered === false ? UNLISTED : model.id,
+      metricsModel: model.unlisted === undefined ? model.id : UNLISTED,
+      target: target?.name ?? '',
+      outcome,
+      continues: continues === true,
+      usage,
+      cost,
+      latencyMs: performance.now() - this.startedAtMs,
+      firstEventMs,
+      requestId,
+      traceId: (this.callSpan?.span ?? trace ?? currentTrace())?.traceId,
+    });
     if (firstEventMs !== undefined && target !== undefined)
       this.deps.firstToken.observe({ target: target.name }, firstEventMs / 1000);
     this.callSpan?.end({ outcome, usage, cost, firstEventMs, target });
     const { promptTokens, completionTokens } = usage;
     const used = { tokens: promptTokens + completionTokens, completionTokens, cost };
     this.reservation?.settle(outcome === 'cached' ? NOTHING_USED : used);
+    return recorded;
   }
 }
 

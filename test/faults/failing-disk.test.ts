@@ -148,9 +148,7 @@ describe.skipIf(missing !== undefined)(
       await disk.hang({ calls: REFUSED, path: 'data/**' });
       const statuses: number[] = [];
       try {
-        // More than two seconds, so that accounts are due to be handed on.
         for (let round = 0; round < 25; round++) {
-          // Garbage for the collector, which releases the memory of files that were handed on before.
           statuses.push(...(await Promise.all(Array.from({ length: REQUESTS_A_ROUND }, ask))));
           for (const path of ['/healthz', '/compute?n=1']) statuses.push((await call('GET', path)).status);
           await Bun.sleep(100);

@@ -1,7 +1,9 @@
 // However a request ends, nothing of it stays: no place, no listener, no request that runs, nothing reserved.
 
 import { describe, expect, test } from 'bun:test';
+import { systemClock } from '../../src/core/clock.ts';
 import { createInterruption } from '../../src/core/interruption.ts';
+import { UsageRecords } from '../../src/gateway/accounting/usage-records.ts';
 import { createAnswerCache } from '../../src/gateway/cache.ts';
 import { parseModelsFile } from '../../src/gateway/catalogue/file.ts';
 import type { ChatPart } from '../../src/gateway/chat-call.ts';
@@ -13,6 +15,7 @@ import { createServe } from '../../src/gateway/serve.ts';
 import { createStreamChat } from '../../src/gateway/stream-chat.ts';
 import { createTargets } from '../../src/gateway/targets.ts';
 import { eventually } from '../support/child.ts';
+import { silentLog } from '../support/database.ts';
 import { machineNow } from '../support/machine-time.ts';
 import { startMockUpstream } from '../support/mock-upstream.ts';
 import { shared } from '../support/shared.ts';
@@ -121,13 +124,14 @@ function setting({
       embed: async (texts) => new Float32Array(texts.length * 384),
       random: () => 0,
     }),
-    ledger: {
-      requireRoom: () => undefined,
-      add: ({ outcome }) => {
-        accounts += 1;
-        outcomes.push(outcome);
+    records: new UsageRecords({
+      async record(events) {
+        accounts += events.length;
+        for (const { data } of events) outcomes.push(String(data['outcome']));
       },
-    },
+      clock: systemClock,
+      log: silentLog,
+    }),
   });
   const begin = async (model: string, stream: boolean, signal: AbortSignal): Promise<Served> => {
     const body = { model, stream, messages: [{ role: 'user', content: 'hello' }] };

@@ -71,7 +71,9 @@ function relayed(
     signal: options.signal ?? new AbortController().signal,
     onInterrupt: () => () => undefined,
     onBlock: () => undefined,
-    onEnd: (end) => void ends.push(end),
+    async onEnd(end) {
+      ends.push(end);
+    },
   });
   return { body, ends, settled };
 }

@@ -211,9 +211,16 @@ export const guarantees: readonly Guarantee[] = [
     ],
   },
   {
-    says: 'Accounts of model calls survive the process, and never delay a request',
-    tests: ['test/faults/model-usage-crash.test.ts', 'test/gateway/ledger.test.ts'],
-    mistakes: ['what a killed process has left of the accounts of models is not looked for'],
+    says: 'Each model call that was answered is charged once, whatever is killed, also after a loss of power; while the event buffer fails models go on, and their records wait in memory',
+    tests: [
+      'test/faults/model-usage-crash.test.ts',
+      'test/faults/power-cut.test.ts',
+      'test/gateway/usage-records.test.ts',
+    ],
+    mistakes: [
+      'an answer does not wait for its usage record',
+      'usage records are forgotten when the buffer does not accept them',
+    ],
   },
   {
     says: 'Unmodified CloudEvents SDKs (npm, PyPI, Go) work',

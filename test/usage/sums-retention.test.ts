@@ -5,6 +5,7 @@ import { createModelUsageStore } from '../../src/gateway/store/model-usage.ts';
 import { connectPostgres } from '../../src/infra/postgres/client.ts';
 import { createRetention } from '../../src/usage/store/retention.ts';
 import { testDatabase } from '../support/database.ts';
+import { sumModelDays } from '../support/model-days.ts';
 
 const silent = { debug() {}, info() {}, warn() {}, error() {} };
 
@@ -28,6 +29,7 @@ test('sums of whole days before the horizon are deleted, but not of the current 
       await sql`INSERT INTO model_usage (workspace_id, hour, key_id, endpoint, model, target, outcome, requests, estimated,
         prompt_tokens, completion_tokens, cost, latency_ms, first_events, first_event_ms)
         VALUES ('acme', ${hour}::timestamp, 'k', 'chat', 'm', 't', 'answered', 1, 0, 1, 1, 1, 1, 0, 0)`;
+    await sumModelDays(sql);
     const models = createModelUsageStore(sql);
     while ((await models.deleteSome(new Date(Date.now() + 86_400_000), 1)) > 0);
     const [rows] = await sql`SELECT (SELECT count(*) FROM model_usage)::int AS hours,

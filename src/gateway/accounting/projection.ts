@@ -1,39 +1,63 @@
+// Usage records → sums of hours and days, in the transaction that stores the records.
+
 import type { EventProjection } from '../../core/event.ts';
+import { histogramOf } from './histogram.ts';
 
 export const MODEL_USAGE_TYPE = 'model.usage';
 
 const SUFFIX = '/models';
 
 /**
- * Accounts of models stand apart from the workspace's own events, which the interface defines: no workspace's name holds
- * a slash, so none can be asked for them.
+ * Usage records are stored apart from the workspace's own events, which the interface defines: no workspace's name holds
+ * a slash, so no client can read them as events.
  */
-export const toLedgerWorkspace = (workspaceId: string): string => `${workspaceId}${SUFFIX}`;
+export const toRecordsWorkspace = (workspaceId: string): string => `${workspaceId}${SUFFIX}`;
 
-/** Hourly sums, counted in the transaction that stores the events. */
+const SUMS = [
+  'requests',
+  'estimated',
+  'prompt_tokens',
+  'completion_tokens',
+  'cost',
+  'latency_ms',
+  'first_events',
+  'first_event_ms',
+  'latency_histogram',
+  'first_event_histogram',
+];
+const listed = SUMS.join(', ');
+const added = (table: string, names: readonly string[]): string =>
+  names.map((name) => `${name} = ${table}.${name} + excluded.${name}`).join(', ');
+
+/** `value` is 1 for a request, and 0 for a further part of one, whose time is not counted. */
 export const MODEL_USAGE_PROJECTION: EventProjection = {
   type: MODEL_USAGE_TYPE,
-  statement: `
-    INSERT INTO model_usage AS u (workspace_id, hour, key_id, endpoint, model, target, outcome, requests, estimated,
-      prompt_tokens, completion_tokens, cost, latency_ms, first_events, first_event_ms, latency_histogram,
-      first_event_histogram)
-    SELECT left(workspace_id, -${SUFFIX.length}), date_trunc('hour', time), data->>'key_id', data->>'endpoint',
-      data->>'model', data->>'target', data->>'outcome', sum((data->>'requests')::numeric),
-      sum((data->>'estimated')::numeric), sum((data->>'prompt_tokens')::numeric),
-      sum((data->>'completion_tokens')::numeric), sum((data->>'cost')::numeric),
-      sum((data->>'latency_ms')::double precision), sum((data->>'first_events')::numeric),
-      sum((data->>'first_event_ms')::double precision),
-      coalesce(sum((data->>'latency_histogram')::numeric), 0),
-      coalesce(sum((data->>'first_event_histogram')::numeric), 0)
-    FROM stored WHERE type = '${MODEL_USAGE_TYPE}' AND workspace_id LIKE '%${SUFFIX}'
-    GROUP BY 1, 2, 3, 4, 5, 6, 7
-    ON CONFLICT (workspace_id, hour, key_id, endpoint, model, target, outcome) DO UPDATE SET
-      requests = u.requests + excluded.requests, estimated = u.estimated + excluded.estimated,
-      prompt_tokens = u.prompt_tokens + excluded.prompt_tokens,
-      completion_tokens = u.completion_tokens + excluded.completion_tokens,
-      cost = u.cost + excluded.cost, latency_ms = u.latency_ms + excluded.latency_ms,
-      first_events = u.first_events + excluded.first_events,
-      first_event_ms = u.first_event_ms + excluded.first_event_ms,
-      latency_histogram = u.latency_histogram + excluded.latency_histogram,
-      first_event_histogram = u.first_event_histogram + excluded.first_event_histogram`,
+  statements: `
+  model_calls AS MATERIALIZED (
+    SELECT left(workspace_id, -${SUFFIX.length}) AS workspace_id, date_trunc('hour', time) AS hour, key_id, endpoint,
+      model, target, outcome, sum(value) AS requests, sum(value) FILTER (WHERE r.estimated) AS estimated,
+      sum(prompt_tokens) AS prompt_tokens, sum(completion_tokens) AS completion_tokens, sum(cost) AS cost,
+      sum(value::float8 * latency_ms) AS latency_ms, count(first_event_ms) AS first_events,
+      sum(first_event_ms) AS first_event_ms, sum(value * ${histogramOf('latency_ms')}) AS latency_histogram,
+      sum(${histogramOf('first_event_ms')}) FILTER (WHERE first_event_ms IS NOT NULL) AS first_event_histogram
+    FROM stored CROSS JOIN LATERAL json_to_record(data) AS r(key_id text, endpoint text, model text, target text,
+      outcome text, estimated boolean, prompt_tokens numeric, completion_tokens numeric, cost numeric, latency_ms float8,
+      first_event_ms float8)
+    WHERE type = '${MODEL_USAGE_TYPE}' AND workspace_id LIKE '%${SUFFIX}'
+    GROUP BY 1, 2, 3, 4, 5, 6, 7),
+  model_hours AS (
+    INSERT INTO model_usage AS u (workspace_id, hour, key_id, endpoint, model, target, outcome, ${listed})
+    SELECT workspace_id, hour, key_id, endpoint, model, target, outcome,
+      ${SUMS.map((name) => `coalesce(${name}, 0)`).join(', ')}
+    FROM model_calls
+    ON CONFLICT (workspace_id, hour, key_id, endpoint, model, target, outcome) DO UPDATE SET ${added('u', SUMS)}),
+  model_days AS (
+    INSERT INTO model_usage_days AS d (workspace_id, dimension, day, name, errors, ${listed})
+    SELECT workspace_id, dimension, date_trunc('day', hour), name,
+      coalesce(sum(requests) FILTER (WHERE outcome IN ('failed', 'refused')), 0),
+      ${SUMS.map((name) => `coalesce(sum(${name}), 0)`).join(', ')}
+    FROM model_calls, LATERAL (VALUES ('all', ''), ('model', model), ('target', target), ('key', key_id),
+      ('endpoint', endpoint), ('outcome', outcome)) AS along (dimension, name)
+    GROUP BY 1, 2, 3, 4
+    ON CONFLICT (workspace_id, dimension, day, name) DO UPDATE SET ${added('d', ['errors', ...SUMS])})`,
 };

@@ -2,7 +2,7 @@ import type { Clock } from '../../core/clock.ts';
 import { clampTime } from '../../core/date-time.ts';
 import { valueError } from '../../core/errors.ts';
 import { readTime } from '../../http/parsed.ts';
-import { addHistograms, type Histogram, percentileOf } from '../accounting/sums.ts';
+import { addHistograms, type Histogram, percentileOf } from '../accounting/histogram.ts';
 import { MODEL_USAGE_DAYS_MAX } from '../limits.ts';
 import type { ModelUsageRead, ModelUsageSums } from '../schema.ts';
 import type { Grouping, ModelUsageRow, ModelUsageStore } from '../store/model-usage.ts';

@@ -1,6 +1,6 @@
 import { type BucketRange, bucketsOf } from '../../core/time-buckets.ts';
 import type { Sql } from '../../infra/postgres/client.ts';
-import { parseHistogram } from '../accounting/sums.ts';
+import { parseHistogram } from '../accounting/histogram.ts';
 
 export const GROUPINGS = ['model', 'target', 'key', 'endpoint', 'outcome', 'hour', 'day'] as const;
 export type Grouping = (typeof GROUPINGS)[number];
@@ -18,7 +18,7 @@ export type ModelUsageRow = {
   latencyMs: number;
   firstEvents: number;
   firstEventMs: number;
-  /** How the times are distributed (accounting/sums.ts). */
+  /** How the times are distributed (accounting/histogram.ts). */
   latencies: number[];
   firstEventTimes: number[];
 };

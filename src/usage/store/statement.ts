@@ -26,7 +26,7 @@ export const storeStatement = (
     SELECT s.workspace_id, stored_at, id, event_id, source, type, subject, time, data, extensions, value::numeric
     FROM incoming s JOIN batch USING (workspace_id)
     ORDER BY s.workspace_id, event_id, source ${allNew ? STORED_AS_SENT : UNLESS_STORED}),
-  ${projections.map(({ statement }, index) => `projected_${index} AS (${statement}),`).join('\n')}
+  ${projections.map(({ statements }) => `${statements},`).join('')}
   sums AS MATERIALIZED (
     SELECT workspace_id, created_at, type, source, subject, count(*) AS events, sum(value) AS value
     FROM stored GROUP BY 1, 2, 3, 4, 5),

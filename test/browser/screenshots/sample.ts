@@ -6,6 +6,7 @@ import { createLibrary } from '../../acceptance/support/library.ts';
 import type { Content } from '../../acceptance/support/uploads.ts';
 import { createChatClient } from '../../support/chat-client.ts';
 import { pdf } from '../../support/files.ts';
+import { sumModelDays } from '../../support/model-days.ts';
 import { BOOTSTRAP_KEY as key, WORKSPACE as workspace } from '../../support/service.ts';
 
 const ADMIN = `/admin/api/workspaces/${workspace}`;
@@ -192,6 +193,7 @@ async function spreadOverDays(sql: Sql): Promise<void> {
       estimated * f, prompt_tokens * f * 90, completion_tokens * f * 90, cost * f * 90, latency_ms * f, first_events * f,
       first_event_ms * f, latency_histogram * f, first_event_histogram * f
     FROM (SELECT *, ${factor} AS f FROM model_usage, generate_series(1, ${DAYS - 1}) AS day) days`;
+  await sumModelDays(sql);
   await sql`
     INSERT INTO trends (workspace_id, name, at, value)
     SELECT ${workspace}, name, date_trunc('day', now() AT TIME ZONE 'UTC') - make_interval(days => day), round(last * (1 - day / 40.0))

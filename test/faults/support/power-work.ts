@@ -31,9 +31,9 @@ export type Promised = {
   keys: string[];
   revoking: string[];
   revoked: string[];
-  /** Requests to models, asked and shown by their accounts. */
+  /** Calls of models, asked and answered. */
   asked: number;
-  accounted: number;
+  called: number;
 };
 
 /** Works until it ends. What is not answered is no promise. */
@@ -48,7 +48,7 @@ export function createWork(url: string, random: Random) {
     revoking: [],
     revoked: [],
     asked: 0,
-    accounted: 0,
+    called: 0,
   };
   const call = asksAgain(countingModels(createPlainCaller(url), known));
   const library = createLibrary(call, { workspace: WORKSPACE, key });
@@ -57,7 +57,7 @@ export function createWork(url: string, random: Random) {
     sendEvents(call, known, random.fork()),
     keepDocuments(library, known, random.fork()),
     converse(call, known),
-    askModels(call),
+    askModels(call, known),
     makeKeys(call, known),
   ].map(async (step) => {
     while (!ended) {
@@ -73,7 +73,6 @@ export function createWork(url: string, random: Random) {
   /** What must survive from now on. */
   const promised = async (): Promise<Promised> => {
     await Promise.race([working, Bun.sleep(0)]);
-    known.accounted = await accountedRequests(call);
     return copy();
   };
   return {
@@ -82,9 +81,9 @@ export function createWork(url: string, random: Random) {
     promised,
     /** Whether everybody has been promised something that stays: a document that is purged is none. */
     async isUnderWay(): Promise<boolean> {
-      const { events, documents, purged, answers, revoked, accounted } = await promised();
+      const { events, documents, purged, answers, revoked, called } = await promised();
       const kept = documents.filter(({ id }) => !purged.includes(id));
-      return [events, kept, answers, revoked].every(({ length }) => length > 0) && accounted > 0;
+      return [events, kept, answers, revoked].every(({ length }) => length > 0) && called > 0;
     },
     async end(): Promise<void> {
       ended = true;
@@ -136,13 +135,15 @@ function converse(call: Caller, known: Promised): Step {
     questions += 1;
     const { message_id } = await chat.ask(session.name, `question ${questions}`);
     known.answers.push({ session: session.chat_session_id, id: message_id });
+    known.called += 1;
   };
 }
 
-function askModels(call: Caller): Step {
+function askModels(call: Caller, known: Promised): Step {
   return async () => {
     const json = { model: 'local-echo', messages: [{ role: 'user', content: 'a question' }] };
     bodyOf(await call('POST', '/v1/chat/completions', { key, json }), 200);
+    known.called += 1;
   };
 }
 
@@ -159,7 +160,7 @@ function makeKeys(call: Caller, known: Promised): Step {
   };
 }
 
-/** As the accounts show it. */
+/** As the sums show it. */
 export async function accountedRequests(call: Caller): Promise<number> {
   const answer = await call('GET', `/admin/api/workspaces/${WORKSPACE}/model-usage`, { key });
   const { items } = bodyOf<{ items: { requests: number }[] }>(answer, 200);

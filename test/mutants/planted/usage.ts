@@ -258,22 +258,6 @@ export const usage: readonly Planted[] = [
 
   // Files of a process.
   {
-    mistake: 'files of a process that lives are taken over',
-    file: 'src/core/owned-folder.ts',
-    text: 'if (lock === undefined) return false;',
-    replacement: 'if (lock === undefined) return true;',
-    test: 'test/gateway/ledger.test.ts',
-    name: 'nothing of one that lives',
-  },
-  {
-    mistake: 'a lock that nobody can reach any more is free while its process lives',
-    file: 'src/core/file-lock.ts',
-    text: '    held.add(lock);\n',
-    replacement: '',
-    test: 'test/core/owned-folder.test.ts',
-    name: 'not while it hangs',
-  },
-  {
     mistake: 'a sync of the journal that failed is made again as if nothing had happened',
     file: 'src/usage/buffer/journal/journal-file.ts',
     text: 'if (fault !== undefined) recover();',
