@@ -99,7 +99,7 @@ export function createUsageHealth(parts: {
       ),
       counter(
         'atrium_usage_own_events_total',
-        'Events of the service without a transaction: accounts of models.',
+        'Events of the service without a transaction: usage records of models.',
         () => recording.recorded,
       ),
       counter(

@@ -59,9 +59,9 @@ for (const processes of ['1', '2']) {
         const servers = (queue?.servers ?? []).filter(
           (_, index, all) => crash === CRASHES - 1 || index === crash % all.length,
         );
-        await Promise.all(servers.map(({ kill }) => kill()));
+        // While the buffer fails records wait in memory: so the service goes first.
         service.child.kill('SIGKILL');
-        await service.child.exited;
+        await Promise.all([service.child.exited, ...servers.map(({ kill }) => kill())]);
         await Promise.all(servers.map((server) => server.start()));
         service = await start();
       }

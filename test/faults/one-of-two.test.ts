@@ -77,7 +77,7 @@ async function createCrew(
         url,
         kind,
         parts: SHARED_PARTS,
-        losesPower: false,
+        bufferFails: false,
         random: random.fork(),
         tally: own,
         violations: options.violations,

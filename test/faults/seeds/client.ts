@@ -39,8 +39,8 @@ export type Desk = {
   call: Caller;
   adminKey: string;
   workspace: string;
-  /** The service's machine loses its power, which costs what is written once a second. */
-  losesPower: boolean;
+  /** Usage records wait in memory while the event buffer fails, and are lost with a process that is killed meanwhile. */
+  bufferFails: boolean;
   /** Whether the load is over. */
   isOver(): boolean;
   pause(): Promise<void>;
@@ -103,7 +103,7 @@ export function createDesk(options: {
   url: string;
   kind: string;
   parts: PlannedParts;
-  losesPower: boolean;
+  bufferFails: boolean;
   random: Random;
   tally: Tally;
   violations: Violations;
@@ -115,7 +115,7 @@ export function createDesk(options: {
   answerMsMax?: number;
   pauseMs?: { from: number; to: number };
 }): Desk {
-  const { url, kind, parts, losesPower, random, tally, violations, isPreparing, isOver } = options;
+  const { url, kind, parts, bufferFails, random, tally, violations, isPreparing, isOver } = options;
   const { observe, answerMsMax = ANSWER_MS_MAX, pauseMs = PAUSE_MS } = options;
   const plain = observed(createPlainCaller(url, answerMsMax), observe);
   // Nothing is struck yet that could keep an answer: it may take as long as the machine needs.
@@ -157,7 +157,7 @@ export function createDesk(options: {
   };
   return {
     parts,
-    losesPower,
+    bufferFails,
     random,
     call,
     isOver,

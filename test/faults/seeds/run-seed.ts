@@ -83,10 +83,14 @@ export async function runSeed(
 
 type Run = { plan: Plan; tally: Tally; violations: Violations; over(phase: string): void };
 
+const FAULTS_OF_DISKS: ReadonlySet<string> = new Set(['fill', 'fail calls of', 'slow', 'hang']);
+
 async function runPhases(site: Site, { plan, tally, violations, over }: Run): Promise<void> {
   let isPreparing = true;
   let loadIsOver = false;
-  const losesPower = plan.faults.some(({ kind }) => kind === 'cut the power of');
+  const bufferFails = plan.faults.some(
+    ({ kind, target }) => FAULTS_OF_DISKS.has(kind) || target === 'group' || target.startsWith('nats'),
+  );
   const desks = plan.clients.map(({ kind, seed }) => {
     const random = createRandom(seed);
     const { parts } = plan;
@@ -96,7 +100,7 @@ async function runPhases(site: Site, { plan, tally, violations, over }: Run): Pr
         url: site.url,
         kind,
         parts,
-        losesPower,
+        bufferFails,
         random,
         tally,
         violations,

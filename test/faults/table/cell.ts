@@ -118,7 +118,7 @@ async function workOn(
   const load = await startLoad(on, {
     samples,
     violations,
-    losesPower: service === 'disk' && fault === 'killed',
+    bufferFails: service === 'disk' && fault === 'killed',
     givenUp,
   });
   await Bun.sleep(BEFORE_MS);
@@ -149,11 +149,11 @@ async function workOn(
   return { areas, lost: [...violations.keys()], wellMs, seconds };
 }
 
-type Load = { samples: Sample[]; violations: Violations; losesPower: boolean; givenUp: AbortSignal };
+type Load = { samples: Sample[]; violations: Violations; bufferFails: boolean; givenUp: AbortSignal };
 
 async function startLoad(
   { site, parts }: TableSite,
-  { samples, violations, losesPower, givenUp }: Load,
+  { samples, violations, bufferFails, givenUp }: Load,
 ): Promise<{ end(): Promise<Client[]> }> {
   let [isPreparing, isOver] = [true, false];
   const workers = Object.entries(WORKERS).flatMap(([area, all]) => {
@@ -169,7 +169,7 @@ async function startLoad(
         url: site.url,
         kind,
         parts,
-        losesPower,
+        bufferFails,
         violations,
         observe,
         answerMsMax: ANSWER_MS_MAX,

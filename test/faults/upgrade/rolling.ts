@@ -156,7 +156,7 @@ async function createLoad({ seed, pauseMs, settings }: Plan, url: string) {
       url,
       kind,
       parts: SHARED_PARTS,
-      losesPower: false,
+      bufferFails: false,
       random: own,
       tally,
       violations,

@@ -128,7 +128,6 @@ spec:
     - name: tmp
       emptyDir: {}
     {{- if not .Values.embedded.enabled }}
-    # The usage of models of the last second waits here; it is passed on before the pod ends.
     - name: data
       emptyDir:
         sizeLimit: 1Gi

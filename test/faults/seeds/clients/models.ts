@@ -74,13 +74,13 @@ export async function createModelsClient(desk: Desk, limited = desk.random.chanc
       const { requests, cost } = usage.get(id) ?? { requests: 0, cost: 0 };
       const { answered, failed, broken, open } = counts;
       const problems = [];
-      const least = desk.losesPower ? 0 : answered + failed + broken;
+      const least = desk.bufferFails ? 0 : answered + failed + broken;
       if (requests < least || requests > answered + failed + broken + open)
         problems.push(
           `each request of a model is accounted for, once: ${requests} of ${JSON.stringify(counts)}`,
         );
       const costs = {
-        least: desk.losesPower ? 0 : answered * tokensEach,
+        least: desk.bufferFails ? 0 : answered * tokensEach,
         most: answered * tokensEach + (broken + open) * estimateMax,
       };
       if (cost < costs.least || cost > costs.most)
