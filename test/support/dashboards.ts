@@ -184,7 +184,6 @@ export const DASHBOARDS: readonly Dashboard[] = [
       gauges('Memory of vectors', 'atrium_vectors_memory_bytes', { by: 'instance', unit: 'bytes' }),
       gauges('Changes that Meilisearch lacks', 'atrium_search_outbox_documents', { by: 'instance' }),
       gauges('Age of the first of them', 'atrium_search_outbox_lag_seconds', { by: 'instance', unit: 's' }),
-      gauges('Documents that Meilisearch refuses', 'atrium_search_refused_documents', { by: 'instance' }),
     ],
   },
   {

@@ -81,6 +81,3 @@ export const GRAPH_DOCUMENTS_AT_ONCE = 50;
 
 /** Memory of the database while it makes a graph: of a million passages of 384 dimensions it takes about a GiB, and is many times slower where it has less. */
 export const GRAPH_MEMORY_MIB = 1024;
-
-/** How often to look whether earlier transactions have ended. */
-export const GRAPH_LOOK_MS = 100;

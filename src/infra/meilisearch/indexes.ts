@@ -149,13 +149,6 @@ export function createIndexes(connection: { url: string; apiKey: string | undefi
       return results[0]?.uid ?? -1;
     },
 
-    /** Whether tasks of the index are still to be done. */
-    async busy(indexUid: string, signal: AbortSignal): Promise<boolean> {
-      const params = { indexUids: indexUid, statuses: 'enqueued,processing', limit: 1 };
-      const { results } = await request<{ results: Task[] }>('get', { path: 'tasks', params }, signal);
-      return results.length > 0;
-    },
-
     /**
      * One page of documents, of these ids or that pass a filter, in order or in the server's own, and the exact number of all
      * such documents.

@@ -23,7 +23,7 @@ const KEEP_ALIVES_IN_LEASE = 3;
  * Opens a connection that the server closes after `leaseMs` without a statement, so that the locks of a process that was
  * killed, that hangs, or that has lost its network become free.
  */
-export function openLease(sql: Sql, leaseMs = LEASE_MS): Lease {
+function openLease(sql: Sql, leaseMs = LEASE_MS): Lease {
   const lost = new AbortController();
   const lose = (): void => lost.abort(new LeaseLost());
   const connection = sql.reserve({ idleTimeoutMs: leaseMs, onLost: lose });

@@ -118,8 +118,7 @@ export async function mirrorSetting(server: SearchServer): Promise<MirrorSetting
     },
     async [Symbol.asyncDispose]() {
       for (const mirror of running) await stop(mirror);
-      const uids = await sql<{ uid: string }[]>`
-        SELECT index_uid AS uid FROM search_mirror UNION SELECT index_uid FROM search_mirror_retired`;
+      const uids = await sql<{ uid: string }[]>`SELECT index_uid AS uid FROM search_mirror`;
       for (const { uid } of uids) await indexes.drop(uid, signal).catch(() => undefined);
       await database.drop();
     },

@@ -347,9 +347,9 @@ export const documents: readonly Planted[] = [
   },
   {
     mistake: 'what the search server did not take leaves the outbox',
-    file: 'src/documents/search/meilisearch/writer.ts',
-    text: "if (outcome.status === 'rejected') throw outcome.reason;",
-    replacement: "if (outcome.status === 'rejected') return [];",
+    file: 'src/documents/search/meilisearch/mirror.ts',
+    text: 'if (!(error instanceof IndexingError && error.refused)) throw error;',
+    replacement: 'if (!(error instanceof IndexingError && error.refused)) return { refused: [], task: -1 };',
     test: 'test/documents/search/mirror-failures.test.ts',
     name: 'lost answers and absences delay',
   },

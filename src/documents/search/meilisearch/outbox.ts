@@ -7,7 +7,7 @@ import { documentColumns } from '../../rows.ts';
 /** A document as it is now; without one it is gone. */
 export type Change = { id: string; workspaceId: string; sequence: number; document: Document | undefined };
 
-export type Backlog = {
+type Backlog = {
   /** Documents that wait to be sent, and for how long the first of them has waited. */
   waiting: number;
   lagSeconds: number;
@@ -56,7 +56,8 @@ export function createOutbox(sql: Transaction) {
       await sql`
         WITH sent AS MATERIALIZED (
           SELECT document_id FROM search_outbox
-          JOIN unnest(${idsOf(sent)}::uuid[], ${sequencesOf(sent)}::bigint[]) AS done (id, number)
+          JOIN unnest(${sent.map(({ id }) => id)}::uuid[], ${sent.map(({ sequence }) => sequence)}::bigint[])
+            AS done (id, number)
             ON document_id = id AND sequence = number
           FOR UPDATE OF search_outbox SKIP LOCKED)
         DELETE FROM search_outbox USING sent WHERE search_outbox.document_id = sent.document_id`;
@@ -67,17 +68,11 @@ export function createOutbox(sql: Transaction) {
       await sql`UPDATE search_outbox SET refusal = ${reason} WHERE document_id = ${id} AND sequence = ${sequence}`;
     },
 
-    /** Has those that were refused sent once more. */
-    async retryRefused(): Promise<void> {
-      await sql`
-        UPDATE search_outbox SET refusal = NULL WHERE document_id IN (
-          SELECT document_id FROM search_outbox WHERE refusal IS NOT NULL FOR UPDATE SKIP LOCKED)`;
-    },
-
     /** As if these documents had just changed. */
     async add(documents: readonly Pick<Change, 'id' | 'workspaceId'>[]): Promise<void> {
+      const ids = documents.map(({ id }) => id);
       const workspaces = documents.map(({ workspaceId }) => workspaceId);
-      await sql`SELECT search_outbox_add(${idsOf(documents)}::uuid[], ${workspaces}::text[])`;
+      await sql`SELECT search_outbox_add(${ids}::uuid[], ${workspaces}::text[])`;
     },
 
     async backlog(): Promise<Backlog> {
@@ -98,6 +93,3 @@ export function createOutbox(sql: Transaction) {
     },
   };
 }
-
-const idsOf = (rows: readonly { id: string }[]): string[] => rows.map(({ id }) => id);
-const sequencesOf = (rows: readonly { sequence: number }[]): number[] => rows.map(({ sequence }) => sequence);

@@ -63,19 +63,6 @@ export function createGraphStore(sql: Sql) {
       await sql`INSERT INTO document_vector_graphs (workspace_id, model_id) VALUES (${workspaceId}, ${modelId})`;
     },
 
-    /** The end of every transaction that may have looked before now; a later `isOver` says whether they have ended. */
-    async present(): Promise<string> {
-      const [row] = await sql<
-        { xmax: string }[]
-      >`SELECT pg_snapshot_xmax(pg_current_snapshot())::text AS xmax`;
-      return row?.xmax ?? '';
-    },
-    async isOver(present: string): Promise<boolean> {
-      const [row] = await sql<{ over: boolean }[]>`
-        SELECT pg_snapshot_xmin(pg_current_snapshot()) >= ${present}::text::xid8 AS over`;
-      return row?.over === true;
-    },
-
     /** Adds the vectors of the next documents in the order of their ids; returns where to go on, undefined at the end. */
     async fill(
       connection: Transaction,

@@ -5,10 +5,10 @@
 import { messageOf } from '../../../core/errors.ts';
 import type { Logger } from '../../../core/logger.ts';
 import type { RunOutcome } from '../../../core/periodic.ts';
-import { abortable, sleep } from '../../../core/wait.ts';
+import { abortable } from '../../../core/wait.ts';
 import type { Reserved, Sql } from '../../../infra/postgres/client.ts';
 import { FIRST_ID } from '../../rows.ts';
-import { GRAPH_LOOK_MS } from '../limits.ts';
+import { waitForEarlierTransactions } from '../../transactions.ts';
 import { rowBytes } from '../memory.ts';
 import type { GraphState, GraphStore } from './store.ts';
 
@@ -17,7 +17,7 @@ import type { GraphState, GraphStore } from './store.ts';
  * that.
  */
 export function createGraphUpkeep(deps: {
-  sql: Pick<Sql, 'reserve'>;
+  sql: Sql;
   store: GraphStore;
   passagesMin: number;
   memoryBytesMax: number;
@@ -89,11 +89,7 @@ export function createGraphUpkeep(deps: {
     if (before === 'making') return 'again';
     if (before === 'broken') await store.dropIndex(connection, graph);
     // Transactions that have not seen the graph add nothing to it: what they have stored is found once they have ended.
-    const present = await store.present();
-    while (!(await store.isOver(present))) {
-      await sleep(GRAPH_LOOK_MS, signal);
-      signal.throwIfAborted();
-    }
+    await waitForEarlierTransactions(deps.sql, signal);
     for (let after: string | undefined = FIRST_ID; after !== undefined; ) {
       signal.throwIfAborted();
       after = await store.fill(connection, state, after);

@@ -36,30 +36,18 @@ CREATE INDEX document_search_name_parts ON document_search
   USING gin (workspace_id, name gin_trgm_ops) WITH (fastupdate = off);
 CREATE INDEX document_search_terms ON document_search USING gin (terms) WITH (fastupdate = off);
 
--- The mirror: which indexes of the search server are fed, and the documents whose last change they may not have yet.
+-- The mirror: which index of the search server is fed, and the documents whose last change it may not have yet. No row: none is.
 CREATE TABLE search_mirror (
   index_uid      text PRIMARY KEY,
   -- Of mapping and settings: another version needs a new index.
   version        text NOT NULL,
   -- It has every document that does not wait in the outbox.
   ready          boolean NOT NULL DEFAULT false,
-  -- Somebody asked for a new one.
-  outdated       boolean NOT NULL DEFAULT false,
-  -- While it is filled: how far, in order of id.
-  copied_to      uuid NOT NULL DEFAULT '00000000-0000-0000-0000-000000000000',
   -- When the server made it, as the server says: what has its name and another time is another index.
-  server_made_at text,
+  server_made_at text NOT NULL DEFAULT '',
   -- The last task that is known to be done; a server that knows no task as new has lost what it had.
-  task           bigint NOT NULL DEFAULT -1,
-  made_at        timestamptz NOT NULL DEFAULT now()
+  task           bigint NOT NULL DEFAULT -1
 ) WITH (fillfactor = 50);
-
-CREATE UNIQUE INDEX search_mirror_one_ready ON search_mirror (ready) WHERE ready;
-
--- Indexes that nobody asks any more, until the server has deleted them.
-CREATE TABLE search_mirror_retired (
-  index_uid text PRIMARY KEY
-);
 
 CREATE TABLE search_outbox (
   document_id  uuid PRIMARY KEY,
