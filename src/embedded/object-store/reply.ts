@@ -25,7 +25,7 @@ const CONTROL = /[\u0000-\u0008\u000a-\u001f\u007f]/;
 export const parseContentType = (value: string | undefined): string =>
   assertHeader('content-type', value || 'binary/octet-stream');
 
-export function assertHeader(name: string, value: string): string {
+function assertHeader(name: string, value: string): string {
   if (!CONTROL.test(value)) return value;
   throw new S3Error('InvalidArgument', `The value of ${name} can't be sent as a header.`);
 }
