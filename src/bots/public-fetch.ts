@@ -1,5 +1,5 @@
-// Protection against server-side request forgery: a URL that users can register may only lead to addresses of the public
-// internet, because this machine also reaches private networks.
+// Fetches from URLs that users can register: they may only lead to addresses of the public internet, because this machine also
+// reaches private networks (server-side request forgery).
 
 import { lookup as lookUp } from 'node:dns/promises';
 import ipaddr from 'ipaddr.js';
@@ -38,7 +38,7 @@ export async function publicAddressesOf(
 const LOCAL_NAME = /(?:^|\.)localhost\.?$/;
 
 /** The literal address of a URL, if it has one; URL has normalised its notation. */
-export function addressOf({ hostname }: URL): string | undefined {
+function addressOf({ hostname }: URL): string | undefined {
   const bare = hostname.replace(/^\[(.*)\]$/, '$1');
   return ipaddr.isValid(bare) ? bare : undefined;
 }
@@ -52,3 +52,49 @@ function isPublic(text: string): boolean {
 }
 
 const GLOBAL_UNICAST = ipaddr.IPv6.parse('2000::');
+
+const REQUEST = { headers: { accept: 'application/json' }, redirect: 'error' } as const;
+
+/**
+ * Tries the checked addresses one after the other; the name is not resolved again, because its addresses could change. Redirects are not
+ * followed, because they could lead to other addresses.
+ */
+export async function fetchFromPublic(
+  url: URL,
+  options: { signal: AbortSignal; lookup?: Lookup | undefined },
+): Promise<Response> {
+  let failure: unknown;
+  for (const address of await publicAddressesOf(url, options)) {
+    try {
+      return await fetchAt(url, address, options);
+    } catch (error) {
+      failure = error;
+    }
+  }
+  throw failure;
+}
+
+/**
+ * Fetches a URL (https) from the server at this address, whose certificate has to be that of the URL's host. `ca`: a
+ * certificate to trust instead of the system's, for tests.
+ */
+export async function fetchAt(
+  url: URL,
+  address: string,
+  { signal, ca }: { signal: AbortSignal; ca?: string },
+): Promise<Response> {
+  if (url.protocol !== 'https:') throw new Error('a key set on the internet is fetched by https');
+  const at = new URL(url);
+  at.hostname = address.includes(':') ? `[${address}]` : address;
+  return fetch(at, {
+    ...REQUEST,
+    headers: { ...REQUEST.headers, host: url.host },
+    // The connection is valid for this name only.
+    keepalive: false,
+    tls: {
+      ...(ca === undefined ? {} : { ca }),
+      ...(addressOf(url) === undefined ? { serverName: url.hostname } : {}),
+    },
+    signal,
+  });
+}

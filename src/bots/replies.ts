@@ -1,7 +1,10 @@
+// The answers to events, for events that come again.
+
 import { hash } from 'node:crypto';
-import type { Transaction } from '../../infra/postgres/client.ts';
-import type { BotReference } from '../bot.ts';
-import type { Message } from '../message.ts';
+import type { Transaction } from '../infra/postgres/client.ts';
+import type { BotReference } from './bots.ts';
+import type { Message } from './events.ts';
+import { REPLY_SWEEP_STEP } from './limits.ts';
 
 export type ReplyStore = ReturnType<typeof createReplyStore>;
 
@@ -29,11 +32,11 @@ export function createReplyStore(sql: Transaction) {
       return row ?? { message, replayed: false };
     },
 
-    /** Returns how many there were, at most `limit`. */
-    async deleteSome(before: Date, limit: number): Promise<number> {
+    /** Deletes some replies that are older than the platform repeats events; returns how many. */
+    async deleteSome(before: Date): Promise<number> {
       const { count } = await sql`
         DELETE FROM bot_replies WHERE ctid = ANY (ARRAY(
-          SELECT ctid FROM bot_replies WHERE created_at < ${before} ORDER BY created_at LIMIT ${limit}))`;
+          SELECT ctid FROM bot_replies WHERE created_at < ${before} ORDER BY created_at LIMIT ${REPLY_SWEEP_STEP}))`;
       return count;
     },
   };
