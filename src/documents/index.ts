@@ -43,7 +43,7 @@ import { createDocumentStore } from './store.ts';
 import { createVectors, type VectorsSettings } from './vectors/index.ts';
 
 export { createContentAdministration } from './content/index.ts';
-export { ownerMark } from './jobs/bucket-marks.ts';
+export { ownerMark } from './jobs/custody.ts';
 export { createBucketMaintenance, readIdentity } from './jobs/custody-store.ts';
 export { MARKS } from './objects.ts';
 export { BACKUP_LOCK, OBJECT_KEYS, REBUILT_TABLES } from './purging.ts';
