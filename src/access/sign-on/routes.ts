@@ -5,8 +5,8 @@ import type { Http } from '../../http/http.ts';
 import { answer, parameters, refusals } from '../../http/input.ts';
 import { explainOtherSite } from '../../http/provenance.ts';
 import { ErrorDetail } from '../../http/schemas.ts';
-import type { SignOn } from '../sign-on/index.ts';
 import { WORKSPACE_NAME_PATTERN } from '../workspace-names.ts';
+import type { SignOn } from './index.ts';
 
 const page = (description: string) => answer({ description, mediaType: 'text/html' });
 const REDIRECTION = { 303: answer({ description: 'The way to the provider.' }) };

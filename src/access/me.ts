@@ -1,13 +1,13 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
-import { unauthenticated } from '../../core/errors.ts';
-import type { Principal, RemainingLimits } from '../../core/principal.ts';
-import type { Http } from '../../http/http.ts';
-import { answer, parameters } from '../../http/input.ts';
-import { component, moment, nullable, text } from '../../http/schemas.ts';
-import { KEY_EXAMPLE, USER_EXAMPLE, WORKSPACE_EXAMPLE } from '../examples.ts';
-import { KeyRead, UserRead } from '../schema.ts';
-import type { KeyStore, OwnKey } from '../store/keys.ts';
+import { unauthenticated } from '../core/errors.ts';
+import type { Principal, RemainingLimits } from '../core/principal.ts';
+import type { Http } from '../http/http.ts';
+import { answer, parameters } from '../http/input.ts';
+import { component, moment, nullable, text } from '../http/schemas.ts';
+import { KEY_EXAMPLE, USER_EXAMPLE, WORKSPACE_EXAMPLE } from './examples.ts';
+import { KeyRead, UserRead } from './schema.ts';
+import type { KeyStore, OwnKey } from './store/keys.ts';
 
 const { id, name, prefix, scopes, created_at, expires_at } = KeyRead.properties;
 const limitOf = (description: string) => nullable(Type.Number(), description);
@@ -73,7 +73,7 @@ const EXAMPLE: Static<typeof MeRead> = {
 export function meRoutes(
   { plugin }: Http,
   deps: {
-    store: Pick<KeyStore, 'findOwn'>;
+    store: KeyStore;
     remaining(principal: Principal): Promise<RemainingLimits>;
   },
 ) {

@@ -1,17 +1,21 @@
 import type { Static } from '@sinclair/typebox';
 import { Elysia, status } from 'elysia';
-import { toEmailKey } from '../../core/email.ts';
-import { conflict, notFound } from '../../core/errors.ts';
-import { isUuid, newId } from '../../core/ids.ts';
-import type { Http } from '../../http/http.ts';
-import { answer, json, parameters, refusals } from '../../http/input.ts';
-import { PageQuery, pageAnswer, toPage, toPageRequest } from '../../http/paging.ts';
-import { WorkspacePath } from '../../http/schemas.ts';
-import { USER_EXAMPLE } from '../examples.ts';
-import type { Administration } from '../keys.ts';
-import { isOperator, operatorsOnly } from '../operators.ts';
-import { UserCreate, UserPage, UserPatch, UserPath, UserRead } from '../schema.ts';
-import type { User, UserReference, UserStore } from '../store/users.ts';
+import type { Clock } from '../core/clock.ts';
+import { toEmailKey } from '../core/email.ts';
+import { conflict, notFound } from '../core/errors.ts';
+import { isUuid, newId } from '../core/ids.ts';
+import type { Http } from '../http/http.ts';
+import { answer, json, parameters, refusals } from '../http/input.ts';
+import { PageQuery, pageAnswer, toPage, toPageRequest } from '../http/paging.ts';
+import { WorkspacePath } from '../http/schemas.ts';
+import type { Commits } from './authentication.ts';
+import { isOperator, operatorsOnly } from './changes.ts';
+import { USER_EXAMPLE } from './examples.ts';
+import { UserCreate, UserPage, UserPatch, UserPath, UserRead } from './schema.ts';
+import type { User, UserReference, UserStore } from './store/users.ts';
+import type { WorkspaceStore } from './workspaces.ts';
+
+type UsersDeps = { store: UserStore; workspaces: WorkspaceStore; commits: Commits; clock: Clock };
 
 const ADMINISTRATION = { key: { in: 'administration', scope: 'admin' } } as const;
 const ITEM = { ...ADMINISTRATION, work: 'exempt', params: parameters(UserPath) } as const;
@@ -34,10 +38,7 @@ const render = ({ id, email, name, createdAt }: User): UserRead => ({
 });
 
 /** The users of a workspace. E-mails compare in lower case. */
-export function userRoutes(
-  { plugin }: Http,
-  { store, requireWorkspace, forget, wakeMover, clock }: Administration & { store: UserStore },
-) {
+export function userRoutes({ plugin }: Http, { store, workspaces, commits, clock }: UsersDeps) {
   return new Elysia({
     name: 'access.users',
     prefix: '/admin/api/workspaces/:workspace_id/users',
@@ -48,7 +49,7 @@ export function userRoutes(
       '',
       async ({ params, query }) => {
         const page = toPageRequest(query, isUuid);
-        await requireWorkspace(params.workspace_id);
+        await workspaces.require(params.workspace_id);
         return toPage(await store.list(params.workspace_id, page), page.limit, render);
       },
       {
@@ -62,11 +63,11 @@ export function userRoutes(
     .post(
       '',
       async ({ author, params, body: { email, name = null } }) => {
-        await requireWorkspace(params.workspace_id);
+        await workspaces.require(params.workspace_id);
         const user = { id: newId(), email: toEmailKey(email), name, createdAt: clock.now() };
         const made = await store.insert(params.workspace_id, user, author);
         if (made === undefined) throw emailTaken();
-        wakeMover();
+        commits.follow();
         return status(201, render(made));
       },
       {
@@ -91,8 +92,7 @@ export function userRoutes(
         if (outcome === 'operator') throw operatorsOnly();
         if (outcome === 'email taken') throw emailTaken();
         if (outcome === undefined) throw userNotFound();
-        forget(outcome.keyHashes);
-        wakeMover();
+        commits.follow(outcome.keyHashes);
         return render(outcome.user);
       },
       {
@@ -115,8 +115,7 @@ export function userRoutes(
         const deleted = await store.delete(toReference(params), { author, spareOperators });
         if (deleted === 'operator') throw operatorsOnly();
         if (deleted === undefined) throw userNotFound();
-        forget(deleted.keyHashes);
-        wakeMover();
+        commits.follow(deleted.keyHashes);
       },
       {
         ...ITEM,
