@@ -8,7 +8,6 @@ import { createChat } from './chat/index.ts';
 import { createCompute } from './compute/index.ts';
 import type { Config } from './config.ts';
 import { systemClock } from './core/clock.ts';
-import type { OnInterrupt } from './core/interruption.ts';
 import type { Logger } from './core/logger.ts';
 import type { Principal } from './core/principal.ts';
 import { createDocuments, readIdentity } from './documents/index.ts';
@@ -53,22 +52,20 @@ export type Clients = {
   sql: Sql;
   /** Pool and session settings of searches. */
   searchSql: Sql;
-  /** A small pool for checking credentials. */
-  lookUpSql: Sql;
   objects: ObjectStore;
 };
 
 export async function createAreas(
   config: Config,
-  { sql, searchSql, lookUpSql, objects }: Clients,
-  { http, onInterrupt, log }: { http: Http; onInterrupt: OnInterrupt; log: Logger },
+  { sql, searchSql, objects }: Clients,
+  { http, shutdown, log }: { http: Http; shutdown: AbortSignal; log: Logger },
 ): Promise<Areas> {
   const clock = systemClock;
   const invalidation = createInvalidation({ sql, log });
   const infrastructure = createInfrastructure({
     config,
     sql,
-    pools: { main: sql, search: searchSql, 'look-ups': lookUpSql },
+    pools: { main: sql, search: searchSql },
     objects,
     invalidation,
     clock,
@@ -86,14 +83,13 @@ export async function createAreas(
   });
   const access = createAccess({
     sql,
-    lookUpSql,
     invalidation,
     wakeMover: usage.wakeMover,
     clock,
     log,
     settings: config.access,
   });
-  const compute = createCompute({ settings: config.compute, onInterrupt, log });
+  const compute = createCompute({ settings: config.compute, shutdown, log });
   const gateway = createGateway({
     sql,
     record: usage.record,
@@ -103,7 +99,7 @@ export async function createAreas(
     bodyBytesMax: config.gateway.bodyBytesMax,
     connectsDirectly: !PROXY_VARIABLES.some((name) => config.gateway.variable(name)),
     embed: compute.embed,
-    onInterrupt,
+    shutdown,
     clock,
     log,
   });
@@ -139,7 +135,7 @@ export async function createAreas(
     settings: config.chat,
     requireWorkspace: access.requireWorkspace,
     wakeMover: usage.wakeMover,
-    onInterrupt,
+    shutdown,
     log,
   });
   const bots = createBots({

@@ -4,13 +4,13 @@ import { version } from '../package.json';
 import { createApp, listen } from './app.ts';
 import { createAreas } from './areas.ts';
 import type { Config, S3Settings } from './config.ts';
-import { createInterruption } from './core/interruption.ts';
+import { unavailable } from './core/errors.ts';
 import { createLifecycle } from './core/lifecycle.ts';
 import type { AccessLog, Logger } from './core/logger.ts';
 import { toOrigin } from './core/origin.ts';
 import type { Siblings } from './core/siblings.ts';
 import { until } from './core/wait.ts';
-import { connectDatabase, connectForLookUps, connectForSearch, untilReachable } from './database.ts';
+import { connectDatabase, connectForSearch, untilReachable } from './database.ts';
 import { type FirstKey, keepFirstKey } from './first-key.ts';
 import { Admission } from './http/admission.ts';
 import type { Routes } from './http/area.ts';
@@ -60,12 +60,12 @@ export async function startService(
   const { bucket, region, formProfile } = config.objects;
   const sql = await connectDatabase(backing.databaseUrl, log);
   const searchSql = connectForSearch(backing.databaseUrl, log);
-  const lookUpSql = connectForLookUps(backing.databaseUrl, log);
   const objects = createObjectStore({ ...backing.s3, bucket, region, formProfile });
-  const interruption = createInterruption();
+  /** Aborts at the end of a shutdown's time, for the work that still runs. */
+  const shutdown = new AbortController();
   let ending = false;
   const admission = new Admission(log, config.memoryMax);
-  interruption.onInterrupt(() => admission.end());
+  shutdown.signal.addEventListener('abort', () => admission.end(), { once: true });
   const http = createHttp({
     authenticators: () => areas.authenticators,
     admission,
@@ -74,10 +74,10 @@ export async function startService(
     log,
     access: log.access,
     explainFailure: explainOutage,
-    onInterrupt: interruption.onInterrupt,
+    shutdown: shutdown.signal,
   });
-  const clients = { sql, searchSql, lookUpSql, objects };
-  const areas = await createAreas(config, clients, { http, onInterrupt: interruption.onInterrupt, log });
+  const clients = { sql, searchSql, objects };
+  const areas = await createAreas(config, clients, { http, shutdown: shutdown.signal, log });
   const checks = [
     ...areas.checks,
     { name: 'capacity', essential: true, check: async () => admission.readiness() },
@@ -113,7 +113,7 @@ export async function startService(
   const close = async (timeoutMs: number): Promise<void> => {
     await lifecycle.stop(timeoutMs);
     objects.close();
-    await Promise.all([sql, searchSql, lookUpSql].map(closeDatabase));
+    await Promise.all([sql, searchSql].map(closeDatabase));
   };
   const { host, port, sharesPort, shutdownTimeoutMs, shutdownDelayMs } = config.server;
   const open = (): void => {
@@ -125,9 +125,7 @@ export async function startService(
   };
   let first: FirstKey;
   try {
-    // Each request looks up its key first, and making a connection for that may take a busy machine longer than it waits.
-    const connected = untilReachable(log, () => lookUpSql`select 1`);
-    await Promise.all([lifecycle.start(), connected]);
+    await lifecycle.start();
     // Nothing is ready before the key that was asked for is: the first request may come with it.
     first = await untilReachable(log, () => keepFirstKey(config, areas.bootstrap));
     await beforeListening?.();
@@ -158,7 +156,7 @@ export async function startService(
       const deadline = performance.now() + shutdownTimeoutMs;
       http.refuseNewRequests();
       if (!(await until(isIdle, { everyMs: 10, timeoutMs: shutdownTimeoutMs * 0.7 }))) {
-        interruption.interrupt();
+        shutdown.abort(unavailable('The service is shutting down'));
         await until(isIdle, { everyMs: 10, timeoutMs: shutdownTimeoutMs * 0.05 });
       }
       await server?.stop(true);

@@ -37,8 +37,6 @@ export { hasWorkspaces } from './workspaces.ts';
 
 export type AccessDeps = {
   sql: Sql;
-  /** For what requests wait for before anything else; default `sql`. */
-  lookUpSql?: Sql;
   invalidation: Pick<Invalidation, 'subscribe' | 'connected'>;
   wakeMover: WakeEventMover;
   clock: Clock;
@@ -50,7 +48,7 @@ export type AccessDeps = {
 export type Access = ReturnType<typeof createAccess>;
 
 export function createAccess(deps: AccessDeps) {
-  const { sql, lookUpSql = sql, invalidation, clock, log, settings } = deps;
+  const { sql, invalidation, clock, log, settings } = deps;
   const stores = {
     workspaces: createWorkspaceStore(sql),
     users: createUserStore(sql),
@@ -58,23 +56,17 @@ export function createAccess(deps: AccessDeps) {
     sessions: createSessionStore(sql),
     audit: createAuditStore(sql),
   };
-  const lookUps = {
-    workspaces: createWorkspaceStore(lookUpSql),
-    users: createUserStore(lookUpSql),
-    keys: createKeyStore(lookUpSql),
-    sessions: createSessionStore(lookUpSql),
-  };
   const lastUses = createLastUses({ store: stores.keys, log });
-  const authentication = createAuthentication({ store: lookUps.keys, invalidation, lastUses, clock });
+  const authentication = createAuthentication({ store: stores.keys, invalidation, lastUses, clock });
   const commits = new Commits(authentication, deps.wakeMover);
   const openSessions = createCachedLookup({
-    load: lookUps.sessions.find,
+    load: stores.sessions.find,
     ttlMs: PRINCIPAL_TTL_MS,
     entriesMax: PRINCIPALS_MAX,
     usable: invalidation.connected,
   });
   invalidation.subscribe('access', openSessions.drop, openSessions.reset);
-  const administration = { workspaces: lookUps.workspaces, commits, clock };
+  const administration = { workspaces: stores.workspaces, commits, clock };
   const signIns = createSignIns({ store: stores.sessions, log });
   const sessions = createSessions({
     ...administration,
@@ -98,7 +90,7 @@ export function createAccess(deps: AccessDeps) {
         .use(sessionRoutes(http, sessions))
         .use(openSessionRoutes(http, sessions))
         .use(signOnRoutes(http, signOn))
-        .use(auditRoutes(http, stores.audit, lookUps.workspaces)),
+        .use(auditRoutes(http, stores.audit, stores.workspaces)),
     authenticators: { key: authentication.authenticate, session: sessions.authenticate },
     jobs: [
       lastUses.job,
@@ -113,13 +105,13 @@ export function createAccess(deps: AccessDeps) {
     checks: [],
     metrics: [],
     /** A user of a workspace; undefined when no user there has this id. */
-    findUser: lookUps.users.find,
+    findUser: stores.users.find,
     /** Likewise, by e-mail in lower case. */
-    findUserByEmail: lookUps.users.findByEmail,
+    findUserByEmail: stores.users.findByEmail,
     /** The names of keys of the workspace, revoked ones included; unknown ids are left out. */
     describeKeys: stores.keys.describe,
     /** Throws 404 for a workspace that does not exist. */
-    requireWorkspace: lookUps.workspaces.require,
+    requireWorkspace: stores.workspaces.require,
     bootstrap: createBootstrap({ sql, clock, log }),
   };
 }

@@ -29,7 +29,7 @@ export function createRetrieval(deps: {
   const stemmer = createStemmer();
   const words = createWordStore(sql, stemmer);
   const { plan, slow } = deps.search;
-  const retrieve = createRetrieve({ sql, searchSql, stemmer, searchVectors: deps.searchVectors, plan, slow });
+  const retrieve = createRetrieve({ searchSql, stemmer, searchVectors: deps.searchVectors, plan, slow });
   const explain = createExplain({ sql: searchSql, stemmer });
   return {
     retrieve,

@@ -48,7 +48,6 @@ export type Retrieve = ReturnType<typeof createRetrieve>;
 const WORDS = 'postgres words';
 
 export function createRetrieve(deps: {
-  sql: Sql;
   /** For the statements of searches. */
   searchSql: Sql;
   stemmer: Stemmer;
@@ -67,7 +66,7 @@ export function createRetrieve(deps: {
     const plans = await Promise.all(
       anyOf.map((more) => deps.plan({ viewer, predicates: [...predicates, ...more], archived, ...page })),
     );
-    const sql = signal === undefined ? deps.searchSql : cancelledBy(deps.searchSql, signal, deps.sql);
+    const sql = signal === undefined ? deps.searchSql : cancelledBy(deps.searchSql, signal);
     const run = () => retrieve(sql, plans, { viewer, request, signal });
     const retrieved = plans.some(({ slow }) => slow) ? inTurn(viewer.workspaceId, run) : run();
     return signal === undefined ? retrieved : abortable(retrieved, signal);

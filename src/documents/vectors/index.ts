@@ -121,7 +121,7 @@ function createSearching({ sql, searchSql, embeddings, settings, log }: VectorsD
   const searches = new Map<SearchOutcome, number>();
   const loading = createLoading(sql);
   const spaces = createSpaces({ loading, bytesMax: settings.memoryBytesMax, log });
-  const graphs = createGraphEngine((signal) => cancelledBy(searchSql, signal, sql));
+  const graphs = createGraphEngine((signal) => cancelledBy(searchSql, signal));
   return {
     spaces,
     searchVectors: createSearchVectors({

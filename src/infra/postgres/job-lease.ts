@@ -1,5 +1,5 @@
 /** The statements of the job queue's workers. */
-import type { Transaction } from './sql-with-timeout.ts';
+import type { Transaction } from './tag.ts';
 
 /** `attempts`: how often it has been begun, this time included; `share`: with which others it takes turns. */
 export type Job = { id: number | bigint; payload: unknown; attempts: number; share: string };

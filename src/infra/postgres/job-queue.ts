@@ -7,7 +7,7 @@ import type { Job as Background } from '../../core/lifecycle.ts';
 import type { Logger } from '../../core/logger.ts';
 import { type Backlog, readBacklog } from './job-lease.ts';
 import { createJobWorker, type JobKind } from './job-worker.ts';
-import type { Transaction } from './sql-with-timeout.ts';
+import type { Transaction } from './tag.ts';
 
 export type { Job } from './job-lease.ts';
 export { createJobWorker } from './job-worker.ts';

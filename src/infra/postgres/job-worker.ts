@@ -5,7 +5,7 @@ import { inTurn } from '../../core/periodic.ts';
 import { beginTrace, endingWith } from '../../core/tracing.ts';
 import { createPause, endsWithin } from '../../core/wait.ts';
 import { type Job, leaseJobs, renewLease, type Settlement, settleJobs } from './job-lease.ts';
-import type { Transaction } from './sql-with-timeout.ts';
+import type { Transaction } from './tag.ts';
 import { withDeadline } from './unavailable.ts';
 
 /**

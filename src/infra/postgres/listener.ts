@@ -69,7 +69,7 @@ function createProbe(channel: string) {
       expected = `:${crypto.randomUUID()}`;
       const { promise, resolve } = Promise.withResolvers<void>();
       heard = resolve;
-      const arrived = Promise.all([connection.notify(channel, expected), promise]);
+      const arrived = Promise.all([connection`select pg_notify(${channel}, ${expected})`, promise]);
       await withDeadline(arrived, PROBE_TIMEOUT_MS, () => new Error('the listening connection is silent'));
       expected = '';
     },

@@ -29,7 +29,8 @@ const SOCKET_CODES = new Set([
 const databaseErrors = new WeakSet<Error>();
 
 const STATEMENT_TIMEOUT = '57014';
-const READ_ONLY = '25006';
+/** A statement that a standby, or a server that is only for reading, refuses. */
+export const READ_ONLY = '25006';
 
 /** Codes and classes of PostgreSQL (appendix A) for a server that exists but can't serve now. */
 const SERVER_CODES = new Set([
@@ -58,12 +59,12 @@ export class DatabaseTimeout extends Error {
   }
 }
 
-/** The connection of the statement was lost before. */
+/** There is no connection, or it was lost. */
 export class ConnectionLost extends Error {
   readonly code = 'CONNECTION_CLOSED';
 
-  constructor(options?: ErrorOptions) {
-    super('The connection to the database was lost', options);
+  constructor(message = 'The connection to the database was lost') {
+    super(message);
     this.name = 'ConnectionLost';
   }
 }

@@ -39,7 +39,7 @@ export function retrievalIn(sql: Sql, searchVectors: SearchVectors = async () =>
   const documents = createDocumentStore(sql, createSearchEntries(), { reads: true });
   const slow = createSemaphore({ runningMax: 2, waitingMax: 100, refuse: '' });
   const search = createPostgresSearch({ sql, bucket: 'atrium', slow });
-  const retrieve = createRetrieve({ sql, searchSql: sql, stemmer, searchVectors, plan: search.plan, slow });
+  const retrieve = createRetrieve({ searchSql: sql, stemmer, searchVectors, plan: search.plan, slow });
 
   /** Reads the document as if its file had these passages. */
   async function read(id: string, language: string | null, texts: readonly string[]): Promise<void> {
