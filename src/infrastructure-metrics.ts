@@ -5,7 +5,7 @@ import type { Job } from './core/lifecycle.ts';
 import type { Logger } from './core/logger.ts';
 import { createPeriodic } from './core/periodic.ts';
 import { gauge, type Metric } from './http/metrics.ts';
-import type { PoolUse, Sql } from './infra/postgres/client.ts';
+import type { Sql } from './infra/postgres/client.ts';
 
 const INTERVAL_MS = 15_000;
 
@@ -38,7 +38,7 @@ export function createDiskMetrics(dataDir: string, log: Logger): { job: Job; met
 
 /** `pools`: by what they are for. */
 export function databaseMetrics(pools: Record<string, Sql>): Metric[] {
-  const byPool = (read: (use: PoolUse) => number) => () =>
+  const byPool = (read: (use: ReturnType<Sql['use']>) => number) => () =>
     Object.entries(pools).map(([pool, sql]) => ({ labels: { pool }, value: read(sql.use()) }));
   return [
     gauge(

@@ -9,7 +9,7 @@ import type { Metric } from '../../http/metrics.ts';
 import type { ReadinessCheck } from '../../http/readiness.ts';
 import { cancelledBy, type Sql } from '../../infra/postgres/client.ts';
 import type { JobQueue } from '../../infra/postgres/job-queue.ts';
-import type { JobKind } from '../../infra/postgres/job-worker.ts';
+import type { JobKind } from '../../infra/postgres/job-queue.ts';
 import { createCatchUpJob } from '../jobs/catch-up.ts';
 import { createEmbeddingCatchUp } from './catch-up.ts';
 import { createEmbedDocument } from './embed-document.ts';

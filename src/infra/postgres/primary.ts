@@ -2,13 +2,16 @@
 import { connect, type Socket } from 'node:net';
 import { explain } from '../../core/errors.ts';
 import { within } from '../../core/wait.ts';
-import type { Host } from './address.ts';
-import { ConnectionLost, isUnavailable, markDatabaseError } from './unavailable.ts';
+import { type Host, parseAddress } from './address.ts';
+import { openClient, Session } from './session.ts';
+import { ConnectionLost, isConnectionLost, isUnavailable, markDatabaseError } from './unavailable.ts';
 
 /** The time after which other hosts are used, too, if the host that was used before has not answered. */
 const PREFERENCE_MS = 1_000;
 /** How long an answer holds: connections that are opened together ask once, and so do statements of an outage. */
 const VALID_MS = 500;
+/** Within which a host has to say whether it takes writes. */
+const LOOK_TIMEOUT_MS = 4_000;
 
 export class Primary {
   private readonly hosts: readonly Host[];
@@ -63,5 +66,41 @@ export class Primary {
   }
 }
 
+/** Pools of one address look together, and leave a former primary together. */
+const primaries = new Map<string, Primary>();
+
+/**
+ * The server of an address: a URL that a client of one host understands, the hosts among which one is looked for, and how to connect to it.
+ * Throws where the text is no address. `settings`: of the sessions that look.
+ */
+export function findServer(address: string, settings: Record<string, string>) {
+  const { url, candidates: hosts } = parseAddress(address) ?? {};
+  if (url === undefined || hosts === undefined)
+    throw new Error('The address of the database is no postgres:// URL');
+  const { host, port, path } = openClient({ url, settings }).options as unknown as ClientAddress;
+  if (hosts.length === 0) {
+    const open = (): Socket =>
+      path ? connect(path) : connectTo({ host: host[0] ?? '', port: port[0] ?? 0 });
+    return { url, hosts, open: async () => open() };
+  }
+  const primary = primaries.get(address) ?? new Primary(hosts, (each) => isWritable(url, settings, each));
+  primaries.set(address, primary);
+  return { url, hosts, open: () => primary.open() };
+}
+
+/** What postgres.js reads from a URL, or from the environment. `path`: of a socket of Unix. */
+type ClientAddress = { host: string[]; port: number[]; path: string | false };
+
+async function isWritable(url: string, settings: Record<string, string>, host: Host): Promise<boolean> {
+  const open = async () => connectTo(host);
+  const session = new Session({ url, settings, open, timeoutMs: LOOK_TIMEOUT_MS, isLost: isConnectionLost });
+  try {
+    const [row] = await session.sql`SELECT current_setting('transaction_read_only') AS state`;
+    return row?.['state'] === 'off';
+  } finally {
+    void session.end(0);
+  }
+}
+
 /** postgres.js checks the certificate by the name of the host, and names host and port in errors. */
-export const connectTo = (host: Host): Socket => Object.assign(connect(host), host);
+const connectTo = (host: Host): Socket => Object.assign(connect(host), host);

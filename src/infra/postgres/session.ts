@@ -130,7 +130,7 @@ const appendRow = (row: unknown, result: unknown[]): void => {
 /** A client of postgres.js with a single connection. */
 export function openClient(
   { url, json, settings }: Pick<SessionOptions, 'url' | 'json' | 'settings'>,
-  own: object,
+  own: object = {},
 ): postgres.Sql {
   const client = postgres(url, {
     max: 1,

@@ -18,15 +18,15 @@ export const infra: readonly Planted[] = [
   {
     mistake: 'a database whose disk is full is ready as long as reads work',
     file: 'src/infra/postgres/client.ts',
-    text: 'this.disk = (error && diskFaultOf(error)) ?? this.disk;',
+    text: 'disk = (error && diskFaultOf(error)) ?? disk;',
     replacement: '',
     test: 'test/faults/full-database-disk.test.ts',
   },
   {
     mistake: 'a full disk of the database is over at the next look',
     file: 'src/infra/postgres/client.ts',
-    text: 'this.disk = diskFaultOf(error);',
-    replacement: 'this.disk = undefined;',
+    text: 'if (diskFaultOf(error) === undefined) throw error;',
+    replacement: 'disk = undefined;',
     test: 'test/faults/full-database-disk.test.ts',
   },
   {
@@ -63,7 +63,7 @@ export const infra: readonly Planted[] = [
   },
   {
     mistake: 'a standby is taken for the primary',
-    file: 'src/infra/postgres/client.ts',
+    file: 'src/infra/postgres/primary.ts',
     text: "return row?.['state'] === 'off';",
     replacement: 'return row !== undefined;',
     test: 'test/faults/failover.test.ts',
@@ -72,16 +72,16 @@ export const infra: readonly Planted[] = [
   {
     mistake: 'statements wait for the database without end',
     file: 'src/infra/postgres/client.ts',
-    text: '      waitingMax,\n      waitMsMax',
-    replacement: '      waitingMax: Number.POSITIVE_INFINITY,\n      waitMsMax',
+    text: '    waitingMax,\n    waitMsMax',
+    replacement: '    waitingMax: Number.POSITIVE_INFINITY,\n    waitMsMax',
     test: 'test/postgres/client.test.ts',
     name: 'only so many statements',
   },
   {
     mistake: 'one statement less may wait than is said',
     file: 'src/infra/postgres/client.ts',
-    text: '      waitingMax,\n      waitMsMax',
-    replacement: '      waitingMax: waitingMax - 1,\n      waitMsMax',
+    text: '    waitingMax,\n    waitMsMax',
+    replacement: '    waitingMax: waitingMax - 1,\n    waitMsMax',
     test: 'test/postgres/client.test.ts',
     name: 'only so many statements',
   },
@@ -119,7 +119,7 @@ export const infra: readonly Planted[] = [
   },
   {
     mistake: 'a job that fails at each attempt is begun without end',
-    file: 'src/infra/postgres/job-worker.ts',
+    file: 'src/infra/postgres/job-queue.ts',
     text: 'if (job.attempts < attemptsMax)',
     replacement: 'if (job.attempts < Number.POSITIVE_INFINITY || attemptsMax < 0)',
     test: 'test/postgres/job-queue.test.ts',
@@ -127,7 +127,7 @@ export const infra: readonly Planted[] = [
   },
   {
     mistake: 'the lease of a batch that is over is renewed for ever',
-    file: 'src/infra/postgres/job-worker.ts',
+    file: 'src/infra/postgres/job-queue.ts',
     text: 'clearInterval(renewal);',
     replacement: '',
     test: 'test/postgres/job-queue.test.ts',
@@ -135,7 +135,7 @@ export const infra: readonly Planted[] = [
   },
   {
     mistake: 'the lease of a batch that takes long is not renewed',
-    file: 'src/infra/postgres/job-worker.ts',
+    file: 'src/infra/postgres/job-queue.ts',
     text: 'void renewLease(sql, jobs, leaseMs).catch(() => {})',
     replacement: 'undefined',
     test: 'test/postgres/job-queue.test.ts',

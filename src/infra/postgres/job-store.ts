@@ -1,14 +1,11 @@
 /** The statements of the job queue's workers. */
-import type { Transaction } from './tag.ts';
+import type { Fragment, Transaction } from './tag.ts';
 
 /** `attempts`: how often it has been begun, this time included; `share`: with which others it takes turns. */
 export type Job = { id: number | bigint; payload: unknown; attempts: number; share: string };
 
 /** How a leased job went: done, or left to be begun again after the delay, without one never; with the reason where it failed. */
 export type Settlement = { job: Job; left?: { reason?: string; delayMs: number | undefined } };
-
-/** Jobs of a kind. Counted are COUNT_MAX at most, so that looking stays cheap. */
-export type Backlog = { kind: string; waiting: number; lagSeconds: number; givenUp: number };
 
 const COUNT_MAX = 10_000;
 
@@ -23,7 +20,7 @@ export async function leaseJobs(
   options: { kind: string; batchMax: number; leaseMs: number; after: string },
 ): Promise<Job[]> {
   const { kind, batchMax, leaseMs, after } = options;
-  const dueOf = (shares: ReturnType<Transaction['unsafe']>) => sql`
+  const dueOf = (shares: Fragment) => sql`
     select id from (
       select id from jobs where kind = ${kind} and ${shares} and run_at <= now()
       order by share, run_at, id limit ${batchMax} for update skip locked) as due`;
@@ -70,9 +67,9 @@ export async function settleJobs(sql: Transaction, settlements: Settlement[]): P
     where jobs.id = leased.id and jobs.attempts = leased.attempts`;
 }
 
-/** For each of the kinds, how many wait, for how long the first of them has been due, and how many are given up. */
-export async function readBacklog(sql: Transaction, kinds: readonly string[]): Promise<Backlog[]> {
-  return sql<Backlog[]>`
+/** For each of the kinds, how many wait, for how long the first of them has been due, and how many are given up; each counted up to 10,000. */
+export async function readBacklog(sql: Transaction, kinds: readonly string[]) {
+  return sql<{ kind: string; waiting: number; lagSeconds: number; givenUp: number }[]>`
     select kinds.kind, waiting.count::int as waiting, given_up.count::int as "givenUp",
       coalesce(extract(epoch from now() - waiting.first), 0)::float8 as "lagSeconds"
     from unnest(${kinds}::text[]) as kinds (kind)
@@ -87,6 +84,23 @@ export async function readBacklog(sql: Transaction, kinds: readonly string[]): P
       ) as counted
     ) as given_up`;
 }
+
+/**
+ * Queues a job for each row of `payloads`, a query with one jsonb column. Jobs of a kind are begun in turn from those of each
+ * `workspace` that payloads name, and from those without one. To be awaited in the caller's transaction, or
+ * put into the caller's own statement:
+ * `` sql`with gone as (delete … returning id), queued as (${enqueue(sql, kind, payloads)}) select …` ``
+ * Wake the worker of the kind after the commit.
+ */
+export const enqueue = (sql: Transaction, kind: string, payloads: Fragment): Fragment => sql`
+    insert into jobs (kind, payload, share)
+    select ${kind}::text, source.payload, coalesce(source.payload ->> 'workspace', '')
+    from (${payloads}) as source (payload)`;
+
+/** A condition: a job of one of the kinds, whose payload names the `document` of this id, waits or is in hand. */
+export const isQueued = (sql: Transaction, kinds: readonly string[], document: Fragment): Fragment => sql`
+    exists (select from jobs where kind = any (${kinds as string[]}::text[])
+      and payload ->> 'document' = ${document}::text and run_at < 'infinity')`;
 
 const ids = (jobs: Job[]) => jobs.map(({ id }) => id);
 const attempts = (jobs: Job[]) => jobs.map((job) => job.attempts);
