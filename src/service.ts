@@ -33,8 +33,6 @@ export type Service = {
   reload(): Promise<void>;
   /** Requests that are being answered. */
   running(): number;
-  /** Takes no new connections from now on: another start may have the port. */
-  leavePort(): void;
   /** Refuses new requests, finishes the running ones and the jobs, and closes every client. */
   stop(): Promise<void>;
 };
@@ -42,8 +40,6 @@ export type Service = {
 type ServiceOptions = {
   /** Served beside the interface's. */
   moreRoutes?: Routes;
-  /** Awaited when everything else is done; it sees to it that the port is free. */
-  beforeListening?: () => Promise<void>;
   /** Of one of several processes. */
   siblings?: Siblings | undefined;
 };
@@ -55,7 +51,7 @@ export async function startService(
   config: Config,
   backing: { databaseUrl: string; s3: S3Settings },
   log: Logger & { access: AccessLog },
-  { moreRoutes, beforeListening, siblings }: ServiceOptions = {},
+  { moreRoutes, siblings }: ServiceOptions = {},
 ): Promise<Service> {
   const { bucket, region, formProfile } = config.objects;
   const sql = await connectDatabase(backing.databaseUrl, log);
@@ -128,7 +124,6 @@ export async function startService(
     await lifecycle.start();
     // Nothing is ready before the key that was asked for is: the first request may come with it.
     first = await untilReachable(log, () => keepFirstKey(config, areas.bootstrap));
-    await beforeListening?.();
     open();
   } catch (error) {
     await close(shutdownTimeoutMs);
@@ -138,21 +133,16 @@ export async function startService(
   const pending = (): number => Math.max(http.running(), server?.pendingRequests ?? 0);
 
   const isIdle = (): boolean => pending() === 0;
-  let hasPort = true;
 
   return {
     url: toOrigin(host, server?.port ?? port),
     first,
     running: pending,
     reload: areas.reload,
-    leavePort() {
-      hasPort = false;
-      void server?.stop();
-    },
     async stop() {
       ending = true;
       // Balancers see it at `/readyz`, and send nothing more by the end of this time.
-      if (hasPort) await Bun.sleep(shutdownDelayMs);
+      await Bun.sleep(shutdownDelayMs);
       const deadline = performance.now() + shutdownTimeoutMs;
       http.refuseNewRequests();
       if (!(await until(isIdle, { everyMs: 10, timeoutMs: shutdownTimeoutMs * 0.7 }))) {
