@@ -11,7 +11,7 @@ export type Part = { process?: number; answer?: unknown };
 export type Exchanged = { ask: number; topic: Topic } | { asked: number; answer: unknown };
 
 /** How long a process may take for its answer: a little longer than its own checks take at most. */
-export const ANSWER_WITHIN_MS = 3000;
+const ANSWER_WITHIN_MS = 3000;
 /** What the owner may take beyond. */
 const OWNER_GRACE_MS = 500;
 
