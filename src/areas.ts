@@ -2,7 +2,7 @@
 
 import { join } from 'node:path';
 import { version } from '../package.json';
-import { type Access, createAccess, createSelfService } from './access/index.ts';
+import { createAccess, createSelfService } from './access/index.ts';
 import { createBots } from './bots/index.ts';
 import { createChat } from './chat/index.ts';
 import { createCompute } from './compute/index.ts';
@@ -12,8 +12,7 @@ import type { Logger } from './core/logger.ts';
 import type { Principal } from './core/principal.ts';
 import { createDocuments, readIdentity } from './documents/index.ts';
 import { createGateway, MODEL_USAGE_PROJECTION, toSource } from './gateway/index.ts';
-import type { Area, Routes } from './http/area.ts';
-import type { Authenticators } from './http/credentials.ts';
+import type { Area } from './http/area.ts';
 import type { Http } from './http/http.ts';
 import type { Sql } from './infra/postgres/client.ts';
 import { createInvalidation } from './infra/postgres/invalidation.ts';
@@ -24,29 +23,10 @@ import { createMcp } from './mcp/index.ts';
 import { createTrends } from './trends/index.ts';
 import { createUsage } from './usage/index.ts';
 
-export type AreaName =
-  | 'documents'
-  | 'gateway'
-  | 'chat'
-  | 'bots'
-  | 'mcp'
-  | 'compute'
-  | 'usage'
-  | 'access'
-  | 'selfService'
-  | 'trends';
-
 /** Bun's fetch goes by them. */
 const PROXY_VARIABLES = ['HTTP_PROXY', 'HTTPS_PROXY', 'http_proxy', 'https_proxy'];
 
-export type Areas = Area & {
-  /** By the names of the areas. */
-  routes: Record<AreaName, Routes>;
-  authenticators: Authenticators;
-  bootstrap: Access['bootstrap'];
-  /** Reads again what can change while the service runs. */
-  reload(): Promise<void>;
-};
+export type Areas = Awaited<ReturnType<typeof createAreas>>;
 
 export type Clients = {
   sql: Sql;
@@ -59,7 +39,7 @@ export async function createAreas(
   config: Config,
   { sql, searchSql, objects }: Clients,
   { http, shutdown, log }: { http: Http; shutdown: AbortSignal; log: Logger },
-): Promise<Areas> {
+) {
   const clock = systemClock;
   const invalidation = createInvalidation({ sql, log });
   const infrastructure = createInfrastructure({
@@ -164,58 +144,24 @@ export async function createAreas(
     log,
   });
 
-  // In the order of start, where each needs some of those before it and none of those after it, and of the interface.
-  const started: Area[] = [
-    infrastructure,
-    usage,
-    access,
-    compute,
-    gateway,
-    documents,
-    chat,
-    bots,
-    mcp,
-    work,
-    trends,
-  ];
-  const served: Area[] = [
-    infrastructure,
-    documents,
-    gateway,
-    chat,
-    bots,
-    mcp,
-    compute,
-    usage,
-    access,
-    work,
-    trends,
-  ];
+  // In the order of start: each needs some of those before it and none of those after it.
+  const parts = { infrastructure, usage, access, compute, gateway, documents, chat, bots, mcp, work, trends };
+  const all: Area[] = Object.values(parts);
   return {
-    routes: {
-      documents: documents.routes,
-      gateway: gateway.routes,
-      chat: chat.routes,
-      bots: bots.routes,
-      mcp: mcp.routes,
-      compute: compute.routes,
-      usage: usage.routes,
-      access: access.routes,
-      selfService: createSelfService({ sql, remaining: gateway.remaining }),
-      trends: trends.routes,
-    },
-    jobs: started.flatMap(({ jobs }) => jobs),
-    checks: served.flatMap(({ checks }) => checks),
-    metrics: served.flatMap(({ metrics }) => metrics),
+    ...parts,
+    selfService: createSelfService({ sql, remaining: gateway.remaining }),
+    jobs: all.flatMap(({ jobs }) => jobs),
+    checks: all.flatMap(({ checks }) => checks),
+    metrics: all.flatMap(({ metrics }) => metrics),
     authenticators: {
       ...access.authenticators,
       anonymous: config.gateway.anonymous ? anonymousIn(config.bootstrap.workspace ?? 'default') : undefined,
     },
-    async reload() {
+    /** Reads again what can change while the service runs. */
+    async reload(): Promise<void> {
       await gateway.reload();
       documents.reload();
     },
-    bootstrap: access.bootstrap,
   };
 }
 

@@ -123,7 +123,7 @@ export async function startService(
   try {
     await lifecycle.start();
     // Nothing is ready before the key that was asked for is: the first request may come with it.
-    first = await untilReachable(log, () => keepFirstKey(config, areas.bootstrap));
+    first = await untilReachable(log, () => keepFirstKey(config, areas.access.bootstrap));
     open();
   } catch (error) {
     await close(shutdownTimeoutMs);
