@@ -2,17 +2,19 @@
 
 import { join } from 'node:path';
 import { version } from '../package.json';
-import { createAccess, createSelfService } from './access/index.ts';
+import { type Access, createAccess, createSelfService } from './access/index.ts';
 import { createBots } from './bots/index.ts';
 import { createChat } from './chat/index.ts';
 import { createCompute } from './compute/index.ts';
 import type { Config } from './config.ts';
 import { systemClock } from './core/clock.ts';
+import type { OnInterrupt } from './core/interruption.ts';
 import type { Logger } from './core/logger.ts';
 import type { Principal } from './core/principal.ts';
 import { createDocuments, readIdentity } from './documents/index.ts';
 import { createGateway, MODEL_USAGE_PROJECTION, toSource } from './gateway/index.ts';
-import type { Area } from './http/area.ts';
+import type { Area, Routes } from './http/area.ts';
+import type { Authenticators } from './http/credentials.ts';
 import type { Http } from './http/http.ts';
 import type { Sql } from './infra/postgres/client.ts';
 import { createInvalidation } from './infra/postgres/invalidation.ts';
@@ -23,29 +25,50 @@ import { createMcp } from './mcp/index.ts';
 import { createTrends } from './trends/index.ts';
 import { createUsage } from './usage/index.ts';
 
+export type AreaName =
+  | 'documents'
+  | 'gateway'
+  | 'chat'
+  | 'bots'
+  | 'mcp'
+  | 'compute'
+  | 'usage'
+  | 'access'
+  | 'selfService'
+  | 'trends';
+
 /** Bun's fetch goes by them. */
 const PROXY_VARIABLES = ['HTTP_PROXY', 'HTTPS_PROXY', 'http_proxy', 'https_proxy'];
 
-export type Areas = Awaited<ReturnType<typeof createAreas>>;
+export type Areas = Area & {
+  /** By the names of the areas. */
+  routes: Record<AreaName, Routes>;
+  authenticators: Authenticators;
+  bootstrap: Access['bootstrap'];
+  /** Reads again what can change while the service runs. */
+  reload(): Promise<void>;
+};
 
 export type Clients = {
   sql: Sql;
   /** Pool and session settings of searches. */
   searchSql: Sql;
+  /** A small pool for checking credentials. */
+  lookUpSql: Sql;
   objects: ObjectStore;
 };
 
 export async function createAreas(
   config: Config,
-  { sql, searchSql, objects }: Clients,
-  { http, shutdown, log }: { http: Http; shutdown: AbortSignal; log: Logger },
-) {
+  { sql, searchSql, lookUpSql, objects }: Clients,
+  { http, onInterrupt, log }: { http: Http; onInterrupt: OnInterrupt; log: Logger },
+): Promise<Areas> {
   const clock = systemClock;
   const invalidation = createInvalidation({ sql, log });
   const infrastructure = createInfrastructure({
     config,
     sql,
-    pools: { main: sql, search: searchSql },
+    pools: { main: sql, search: searchSql, 'look-ups': lookUpSql },
     objects,
     invalidation,
     clock,
@@ -63,13 +86,14 @@ export async function createAreas(
   });
   const access = createAccess({
     sql,
+    lookUpSql,
     invalidation,
     wakeMover: usage.wakeMover,
     clock,
     log,
     settings: config.access,
   });
-  const compute = createCompute({ settings: config.compute, shutdown, log });
+  const compute = createCompute({ settings: config.compute, onInterrupt, log });
   const gateway = createGateway({
     sql,
     record: usage.record,
@@ -79,7 +103,7 @@ export async function createAreas(
     bodyBytesMax: config.gateway.bodyBytesMax,
     connectsDirectly: !PROXY_VARIABLES.some((name) => config.gateway.variable(name)),
     embed: compute.embed,
-    shutdown,
+    onInterrupt,
     clock,
     log,
   });
@@ -115,7 +139,7 @@ export async function createAreas(
     settings: config.chat,
     requireWorkspace: access.requireWorkspace,
     wakeMover: usage.wakeMover,
-    shutdown,
+    onInterrupt,
     log,
   });
   const bots = createBots({
@@ -144,24 +168,58 @@ export async function createAreas(
     log,
   });
 
-  // In the order of start: each needs some of those before it and none of those after it.
-  const parts = { infrastructure, usage, access, compute, gateway, documents, chat, bots, mcp, work, trends };
-  const all: Area[] = Object.values(parts);
+  // In the order of start, where each needs some of those before it and none of those after it, and of the interface.
+  const started: Area[] = [
+    infrastructure,
+    usage,
+    access,
+    compute,
+    gateway,
+    documents,
+    chat,
+    bots,
+    mcp,
+    work,
+    trends,
+  ];
+  const served: Area[] = [
+    infrastructure,
+    documents,
+    gateway,
+    chat,
+    bots,
+    mcp,
+    compute,
+    usage,
+    access,
+    work,
+    trends,
+  ];
   return {
-    ...parts,
-    selfService: createSelfService({ sql, remaining: gateway.remaining }),
-    jobs: all.flatMap(({ jobs }) => jobs),
-    checks: all.flatMap(({ checks }) => checks),
-    metrics: all.flatMap(({ metrics }) => metrics),
+    routes: {
+      documents: documents.routes,
+      gateway: gateway.routes,
+      chat: chat.routes,
+      bots: bots.routes,
+      mcp: mcp.routes,
+      compute: compute.routes,
+      usage: usage.routes,
+      access: access.routes,
+      selfService: createSelfService({ sql, remaining: gateway.remaining }),
+      trends: trends.routes,
+    },
+    jobs: started.flatMap(({ jobs }) => jobs),
+    checks: served.flatMap(({ checks }) => checks),
+    metrics: served.flatMap(({ metrics }) => metrics),
     authenticators: {
       ...access.authenticators,
       anonymous: config.gateway.anonymous ? anonymousIn(config.bootstrap.workspace ?? 'default') : undefined,
     },
-    /** Reads again what can change while the service runs. */
-    async reload(): Promise<void> {
+    async reload() {
       await gateway.reload();
       documents.reload();
     },
+    bootstrap: access.bootstrap,
   };
 }
 

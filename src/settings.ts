@@ -179,7 +179,7 @@ export const SETTINGS = {
   COMPUTE_QUEUE_MAX: {
     kind: integer(1, 1_000_000),
     default: '1024',
-    meaning: 'requests that may wait for them, long and short ones counted apart; beyond, 503',
+    meaning: 'requests of one address that may wait for them, long and short ones counted apart; beyond, 503',
   },
   CORS_ORIGINS: {
     kind: ORIGINS,

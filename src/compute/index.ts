@@ -2,6 +2,7 @@
 
 import { join } from 'node:path';
 import type { EmbedTexts } from '../core/embed-texts.ts';
+import type { OnInterrupt } from '../core/interruption.ts';
 import type { Logger } from '../core/logger.ts';
 import type { AreaWithRoutes } from '../http/area.ts';
 import { counter, gauge } from '../http/metrics.ts';
@@ -20,13 +21,13 @@ const JOB = 'compute.threads';
 export type ComputeDeps = {
   settings: { threads: number; queueMax: number };
   /** Work that runs or waits then is cancelled, and answered 503. */
-  shutdown: AbortSignal;
+  onInterrupt: OnInterrupt;
   log: Logger;
 };
 
 export function createCompute({
   settings,
-  shutdown,
+  onInterrupt,
   log,
 }: ComputeDeps): AreaWithRoutes & { embed: EmbedTexts } {
   const create = (niceness: number) =>
@@ -45,7 +46,7 @@ export function createCompute({
   const interrupt = (): void => {
     for (const pool of pools) pool.interrupt();
   };
-  shutdown.addEventListener('abort', interrupt, { once: true });
+  onInterrupt(interrupt);
   const end = (): void => {
     for (const pool of pools) pool.end();
   };

@@ -47,7 +47,7 @@ export const computeRoutes = ({ plugin }: Http, fibonacci: ReturnType<typeof cre
         summary: 'Compute a Fibonacci number by naive recursion',
         description:
           'Work for a processor, that grows with n by 1.6 a step: 50 takes most of a minute. It runs beside the requests, ' +
-          'in a thread, and ends when its client leaves. Addresses of clients take turns, each with its shortest computation first.',
+          'in a thread, and ends when its client leaves. Addresses of clients take turns.',
       },
     },
   );

@@ -2,6 +2,16 @@
 
 import { LRUCache } from 'lru-cache';
 
+export type CachedLookup<V> = {
+  /** The cached value, for callers that can continue without one. */
+  getNow: (key: string) => V | undefined;
+  /** The value, loaded unless it is cached; undefined where there is none. Rejects as `load` does. */
+  get: (key: string) => V | undefined | Promise<V | undefined>;
+  /** Drops one key: later calls of `get` load the current value of the source. */
+  drop: (key: string) => void;
+  reset: () => void;
+};
+
 /** Undefined is cached, too. */
 type Entry<V> = { value: V | undefined };
 
@@ -25,7 +35,7 @@ export function createCachedLookup<V>(options: {
   entriesMax: number;
   usable: () => boolean;
   now?: () => number;
-}) {
+}): CachedLookup<V> {
   const { load, ttlMs, missTtlMs = MISS_TTL_MS, entriesMax, usable, now = () => performance.now() } = options;
   if (ttlMs > TTL_MS_MAX)
     throw new Error(`Cached values may live for ${TTL_MS_MAX} ms at most, not ${ttlMs}`);
@@ -61,10 +71,8 @@ export function createCachedLookup<V>(options: {
   };
 
   return {
-    /** The cached value, for callers that can continue without one. */
-    getNow: (key: string): V | undefined => (usable() ? entries.get(key)?.value : undefined),
-    /** The value, loaded unless it is cached; undefined where there is none. Rejects as `load` does. */
-    get(key: string): V | undefined | Promise<V | undefined> {
+    getNow: (key) => (usable() ? entries.get(key)?.value : undefined),
+    get(key) {
       if (!usable()) {
         reset();
         return load(key);
@@ -72,8 +80,7 @@ export function createCachedLookup<V>(options: {
       const entry = entries.get(key);
       return entry === undefined ? (loads.get(key) ?? loadShared(key)) : entry.value;
     },
-    /** Drops one key: later calls of `get` load the current value of the source. */
-    drop(key: string): void {
+    drop(key) {
       entries.delete(key);
       loads.delete(key);
     },

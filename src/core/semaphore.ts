@@ -4,9 +4,9 @@ export type SemaphoreBounds = { runningMax: number; waitingMax: number };
 
 type SemaphoreOptions = SemaphoreBounds & {
   /** The longest wait; without it, a wait has no time-out. */
-  waitMsMax?: number | undefined;
+  waitMsMax?: number;
   /** The error of a refused caller; a sentence becomes 503 with `Retry-After`. */
-  refuse: string | ((why: 'full' | 'late') => Error);
+  refuse: string | (() => Error);
 };
 
 /** Limits concurrent work. Callers beyond the limit wait in order of arrival; if too many wait, or too long, they are refused. */
@@ -30,7 +30,7 @@ export class Semaphore {
       this.running += 1;
       return;
     }
-    if (this.waiting.size >= this.bounds.waitingMax) throw this.refusal('full');
+    if (this.waiting.size >= this.bounds.waitingMax) throw this.refusal();
     signal?.throwIfAborted();
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const { waitMsMax } = this.options;
@@ -40,8 +40,7 @@ export class Semaphore {
       reject(reason);
     };
     const onAbort = (): void => leave(signal?.reason);
-    const timer =
-      waitMsMax === undefined ? undefined : setTimeout(() => leave(this.refusal('late')), waitMsMax);
+    const timer = waitMsMax === undefined ? undefined : setTimeout(() => leave(this.refusal()), waitMsMax);
     signal?.addEventListener('abort', onAbort, { once: true });
     this.waiting.add(resolve);
     try {
@@ -59,8 +58,8 @@ export class Semaphore {
   }
 
   /** Runs the work with a permit. Rejects as `acquire` does. */
-  async run<T>(work: () => Promise<T>): Promise<T> {
-    await this.acquire();
+  async run<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    await this.acquire(signal);
     try {
       return await work();
     } finally {
@@ -87,10 +86,29 @@ export class Semaphore {
     }
   }
 
-  private refusal(why: 'full' | 'late'): Error {
+  private refusal(): Error {
     const { refuse } = this.options;
-    return typeof refuse === 'string' ? unavailable(refuse) : refuse(why);
+    return typeof refuse === 'string' ? unavailable(refuse) : refuse();
   }
 }
 
 export const createSemaphore = (options: SemaphoreOptions): Semaphore => new Semaphore(options);
+
+/**
+ * Shares a semaphore among owners: each has bounds of its own, so that however much it sends, only as much of that as it may run
+ * at once waits in front of the work of others. The returned function runs work when it is its owner's turn, and rejects as both
+ * semaphores do.
+ */
+export function shareAmongOwners(all: Semaphore, bounds: SemaphoreOptions) {
+  const owners = new Map<string, Semaphore>();
+  return async <T>(owner: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> => {
+    const own = owners.get(owner) ?? createSemaphore(bounds);
+    owners.set(owner, own);
+    try {
+      return await own.run(() => all.run(work, signal), signal);
+    } finally {
+      const { running, waiting } = own.metrics();
+      if (running + waiting === 0) owners.delete(owner);
+    }
+  };
+}

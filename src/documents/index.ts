@@ -29,7 +29,8 @@ import { createEdit } from './operations/edit.ts';
 import { createSearch, createSearchAsPerson, type FindUserByEmail, viewerOf } from './operations/search.ts';
 import { type FindUser, toViewer, type Viewer } from './policy.ts';
 import { BACKUP_LOCK, OBJECT_DELETION } from './purging.ts';
-import { createRetrieval } from './retrieval/index.ts';
+import { createRetrieval, type RetrieveAsPerson } from './retrieval/index.ts';
+import type { Retrieve } from './retrieval/retrieve.ts';
 import { binRoutes } from './routes/bin.ts';
 import { metadataRoutes } from './routes/metadata.ts';
 import { searchRoutes } from './routes/search.ts';
@@ -42,7 +43,7 @@ import { createDocumentStore } from './store.ts';
 import { createVectors, type VectorsSettings } from './vectors/index.ts';
 
 export { createContentAdministration } from './content/index.ts';
-export { ownerMark } from './jobs/custody.ts';
+export { ownerMark } from './jobs/bucket-marks.ts';
 export { createBucketMaintenance, readIdentity } from './jobs/custody-store.ts';
 export { MARKS } from './objects.ts';
 export { BACKUP_LOCK, OBJECT_KEYS, REBUILT_TABLES } from './purging.ts';
@@ -83,8 +84,8 @@ export function createDocuments(deps: DocumentsDeps): AreaWithRoutes & {
     person: { workspaceId: string; email: string },
     ids: readonly string[],
   ): Promise<Set<string>>;
-  retrieve: ReturnType<typeof createRetrieval>['retrieve'];
-  retrieveAsPerson: ReturnType<typeof createRetrieval>['retrieveAsPerson'];
+  retrieve: Retrieve;
+  retrieveAsPerson: RetrieveAsPerson;
   measureStorage: ReturnType<typeof createMeasureStorage>;
   /** Looks whether the models have changed. */
   reload(): void;

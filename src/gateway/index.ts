@@ -4,6 +4,7 @@ import { Elysia } from 'elysia';
 import type { Clock } from '../core/clock.ts';
 import type { Embeddings, EmbedTexts } from '../core/embed-texts.ts';
 import type { RecordEvents } from '../core/event.ts';
+import type { OnInterrupt } from '../core/interruption.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Principal, RemainingLimits } from '../core/principal.ts';
 import type { AreaWithRoutes, Routes } from '../http/area.ts';
@@ -52,7 +53,7 @@ export type GatewayDeps = {
   embed: EmbedTexts;
   describeKeys: DescribeKeys;
   record: RecordEvents;
-  shutdown: AbortSignal;
+  onInterrupt: OnInterrupt;
   clock: Clock;
   log: Logger;
 };
@@ -76,7 +77,7 @@ export function createGateway(deps: GatewayDeps): AreaWithRoutes & {
   /** Reads the models again. */
   reload(): Promise<void>;
 } {
-  const { sql, source, embed, record, shutdown, clock, log } = deps;
+  const { sql, source, embed, record, onInterrupt, clock, log } = deps;
   const targets = createTargets();
   const catalogue = createCatalogue({
     source,
@@ -121,7 +122,7 @@ export function createGateway(deps: GatewayDeps): AreaWithRoutes & {
     execute,
     records,
     keepAliveMs: KEEP_ALIVE_MS,
-    shutdown,
+    onInterrupt,
     firstToken,
   });
   const remaining = (caller: Limited): Promise<RemainingLimits> => allowances.remaining(caller, clock.now());
@@ -132,8 +133,8 @@ export function createGateway(deps: GatewayDeps): AreaWithRoutes & {
       new Elysia({ name: 'gateway' })
         .use(
           modelCallRoutes(http, {
-            forward: createForward({ serve, embeddings, shutdown }),
-            workspaceEmbeddings: createWorkspaceEmbeddings({ embeddings, catalogue, shutdown }),
+            forward: createForward({ serve, embeddings, onInterrupt }),
+            workspaceEmbeddings: createWorkspaceEmbeddings({ embeddings, catalogue, onInterrupt }),
             models: createModels(catalogue),
             choices: toChoices(catalogue.known),
             bodyBytesMax: deps.bodyBytesMax,

@@ -1,5 +1,6 @@
 // Forwards the stream of an answer to its client: bytes pass as they came, and the end is reported as it was.
 
+import type { OnInterrupt } from '../core/interruption.ts';
 import { isObject, type JsonObject } from '../core/json.ts';
 import { OpenAiRefusal, toOpenAiError } from '../http/openai-error.ts';
 import type { StreamAnswer } from './answer.ts';
@@ -23,7 +24,7 @@ export type RelayOptions = {
   keepAliveMs: number;
   /** Aborts when the client disconnects. */
   signal: AbortSignal;
-  shutdown: AbortSignal;
+  onInterrupt: OnInterrupt;
   /** Called once. The last bytes are sent when it resolves. */
   onEnd(end: Ended): Promise<void>;
   /** Called with each block of events, before usage is hidden. */
@@ -65,19 +66,17 @@ class Relay implements UnderlyingDefaultSource<Uint8Array> {
   }
 
   start(client: ReadableStreamDefaultController<Uint8Array>): void {
-    const { answer, signal, shutdown } = this.options;
+    const { answer, signal, onInterrupt } = this.options;
     this.client = client;
     if (signal.aborted) {
       this.onAbort();
       return;
     }
     signal.addEventListener('abort', this.onAbort, { once: true });
-    const onShutdown = (): void => {
+    this.forget = onInterrupt((reason) => {
       answer.blocks.cancel();
-      void this.sendLast(toEvent(toOpenAiError(shutdown.reason)), 'cancelled');
-    };
-    shutdown.addEventListener('abort', onShutdown, { once: true });
-    this.forget = () => shutdown.removeEventListener('abort', onShutdown);
+      void this.sendLast(toEvent(toOpenAiError(reason)), 'cancelled');
+    });
     // A client that stops reading would release neither the permit nor the reservation.
     answer.timeOuts?.signal.addEventListener('abort', () => this.breakOff(undefined), { once: true });
     if (answer.first === undefined) this.ping();

@@ -1,5 +1,6 @@
 // A model call, over HTTP or from another area: cache → limits → attempts → answer → account.
 
+import type { OnInterrupt } from '../core/interruption.ts';
 import { isLimited } from '../core/principal.ts';
 import { currentTrace, errorTypeOf, inTrace, isTraced } from '../core/tracing.ts';
 import type { Histogram } from '../http/metrics.ts';
@@ -34,7 +35,7 @@ export type ServeDeps = {
   firstToken: Pick<Histogram, 'observe'>;
   /** How often a silent stream gets a comment. */
   keepAliveMs: number;
-  shutdown: AbortSignal;
+  onInterrupt: OnInterrupt;
 };
 
 type OnBlock = (block: Uint8Array) => void;
@@ -110,7 +111,7 @@ class Serving implements Execution {
       const stream = relay({
         answer,
         keepAliveMs: this.deps.keepAliveMs,
-        shutdown: this.deps.shutdown,
+        onInterrupt: this.deps.onInterrupt,
         signal: call.signal,
         spec: this.last?.target.upstream?.spec,
         startedAtMs: this.startedAtMs,

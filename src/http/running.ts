@@ -1,6 +1,7 @@
 // The requests in progress: each is begun, observed and ended here, around Elysia, because no hook can end a handler that runs.
 
 import { toError } from '../core/errors.ts';
+import type { OnInterrupt } from '../core/interruption.ts';
 import type { AccessLog } from '../core/logger.ts';
 import { beginTrace, inTrace, isTracing, type Span } from '../core/tracing.ts';
 import type { ClientFinder } from './client.ts';
@@ -17,7 +18,7 @@ type RunningDeps = {
   access: AccessLog;
   requestMetrics: RequestMetrics;
   /** At the deadline of a shutdown, the requests in progress are answered 503. */
-  shutdown: AbortSignal;
+  onInterrupt: OnInterrupt;
 };
 
 type Fetch = (request: Request) => Response | Promise<Response>;
@@ -31,10 +32,9 @@ export class Running {
 
   constructor(deps: RunningDeps) {
     this.deps = deps;
-    const interruptAll = (): void => {
+    deps.onInterrupt(() => {
       for (const interrupt of this.interrupts) interrupt();
-    };
-    deps.shutdown.addEventListener('abort', interruptAll, { once: true });
+    });
   }
 
   /** The number of requests in progress. */

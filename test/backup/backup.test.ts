@@ -58,7 +58,7 @@ test('tables that the service makes anew where the database has what they need a
   const { sql } = service.database;
   await fillTables(sql);
   // As for a workspace whose vectors pgvector searches.
-  await sql`INSERT INTO document_vector_graphs (workspace_id, model_id, ready) VALUES ('acme', 1, true)`;
+  await sql`INSERT INTO document_vector_graphs (workspace_id, model_id) VALUES ('acme', 1)`;
   await sql`CREATE TABLE document_graph_vectors (graph_id integer NOT NULL REFERENCES document_vector_graphs (id))`;
   await sql`INSERT INTO document_graph_vectors SELECT id FROM document_vector_graphs`;
   const folder = freshFolder();

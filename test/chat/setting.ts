@@ -111,7 +111,7 @@ async function startChat(url: string, options: StartOptions): Promise<ChatProces
     clock: systemClock,
     settings: { retrievalTimeoutMs: 60_000, retentionDays },
     wakeMover: () => undefined,
-    shutdown: new AbortController().signal,
+    onInterrupt: () => () => undefined,
   });
   const served = serveRoutes([routes], {
     authenticators: () => ({ key: principalOf, session: async () => undefined }),

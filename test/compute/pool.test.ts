@@ -79,17 +79,16 @@ describe('the pool', () => {
     await Promise.all(keepers);
   });
 
-  test('shares the threads by owners, the shortest work first, and refuses the longest of who has most', async () => {
-    await using under = await startPools({ threads: 1, waitingMax: 4 });
+  test('shares the threads by owners, and refuses what one sends beyond its queue', async () => {
+    await using under = await startPools({ threads: 1, waitingMax: 2 });
     const order: string[] = [];
-    const ask = (owner: string, cost: number) =>
+    const ask = (owner: string, number: number) =>
       under
-        .run('spin', 20, { owner, cost })
-        .then(() => void order.push(`${owner} ${cost}`))
-        .catch(({ message }: Error) => void order.push(`${owner} ${cost}: ${message}`));
-    const first = under.run('spin', 100);
-    await Promise.all([first, ask('a', 30), ask('a', 10), ask('a', 20), ask('b', 40), ask('b', 15)]);
-    expect(order).toEqual(['a 30: Test: too much is waiting already', 'a 10', 'b 15', 'a 20', 'b 40']);
+        .run('spin', 20, { owner })
+        .then(() => void order.push(`${owner}${number}`))
+        .catch(({ message }: Error) => void order.push(`${owner}${number}: ${message}`));
+    await Promise.all([ask('a', 1), ask('a', 2), ask('a', 3), ask('a', 4), ask('b', 1), ask('b', 2)]);
+    expect(order).toEqual(['a4: Too much is waiting for a thread already', 'a1', 'b1', 'a2', 'b2', 'a3']);
   });
 
   test('refuses what is too much with 503, and counts each lane by itself', async () => {
@@ -103,6 +102,7 @@ describe('the pool', () => {
     expect(await under.run('echo', 'short')).toBe('short');
     leaving.abort('left');
     expect(await Promise.all(taken)).toEqual(['left', 'left', 'left']);
+    expect(under.long.metrics().waiting).toBe(0);
     expect(under.long.metrics().counts.get('fibonacci')).toMatchObject({ cancelled: 3, refused: 1 });
   });
 
@@ -165,7 +165,7 @@ describe('the pool', () => {
     await using under = await startPools({ waitingMax: 1 });
     expect(under.long.metrics()).toMatchObject({ threads: 0 });
     const works = [10, 11, 12, 13].map((n) => outcomeOf(under.run('fibonacci', n, LONG)));
-    expect(await Promise.all(works)).toEqual(['55', '89', '144', 'Test: too much is waiting already']);
+    expect(await Promise.all(works)).toEqual(['55', '89', '144', 'Too much is waiting for a thread already']);
     expect(under.long.metrics()).toMatchObject({ threads: 2 });
   });
 

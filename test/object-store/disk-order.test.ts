@@ -50,7 +50,9 @@ async function receive(...buffers: Buffer[]): Promise<void> {
     sizeBytesMax: Number.POSITIVE_INFINITY,
     onRemoved: () => void calls.push('removed'),
   });
-  for (const buffer of buffers) await upload.write(buffer);
+  for (const buffer of buffers)
+    await new Promise<void>((resolve) => void upload.sink.write(buffer, () => resolve()));
+  await new Promise<void>((resolve) => void upload.sink.end(resolve));
   await upload.finish();
   upload.isKept = true;
 }

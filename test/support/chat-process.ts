@@ -51,7 +51,7 @@ const chat = createChat({
   visibleDocuments: async () => new Set(),
   visibleToPerson: async () => new Set(),
   wakeMover: usage.wakeMover,
-  shutdown: new AbortController().signal,
+  onInterrupt: () => () => undefined,
   clock: systemClock,
   settings: config.chat,
   log,

@@ -44,17 +44,17 @@ export async function allOperations(): Promise<Operation[]> {
     secretAccessKey: 'none',
     formProfile: 'standard',
   });
-  const shutdown = new AbortController().signal;
+  const onInterrupt = () => () => undefined;
   const http = createHttp({
     authenticators: () => areas.authenticators,
     cors: createCors([]),
     log,
     access: () => undefined,
     explainFailure: () => undefined,
-    shutdown,
+    onInterrupt,
   });
-  const clients = { sql, searchSql: sql, objects };
-  const areas = await createAreas(config, clients, { http, shutdown, log });
+  const clients = { sql, searchSql: sql, lookUpSql: sql, objects };
+  const areas = await createAreas(config, clients, { http, onInterrupt, log });
   const health = {
     version: '0',
     checks: areas.checks,

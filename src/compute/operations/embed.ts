@@ -24,6 +24,7 @@ export function createEmbed(pool: ReturnType<typeof createPool>, atOnce: number)
         const { output } = await pool.run({
           kind: 'embed',
           input: texts.slice(from, next),
+          owner: 'embeddings',
           name: 'Embeddings',
           timeoutMs: EMBEDDING_MS_MAX,
           signal,

@@ -12,7 +12,6 @@ export const createFibonacci =
       kind: 'fibonacci',
       input: n,
       owner,
-      cost: n,
       name: 'Compute',
       timeoutMs: FIBONACCI_MS_MAX,
       signal,

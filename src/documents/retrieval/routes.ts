@@ -4,7 +4,7 @@ import { answer, json, parameters } from '../../http/input.ts';
 import { toViewer } from '../policy.ts';
 import { READ } from '../routes/answers.ts';
 import { InWorkspace } from '../schema.ts';
-import { createExplanationTurns, type Explain } from './explain.ts';
+import type { Explain } from './explain.ts';
 import { parseFilters } from './filters.ts';
 import { PASSAGES_DEFAULT } from './limits.ts';
 import type { FoundPassage, Retrieve } from './retrieve.ts';
@@ -14,12 +14,10 @@ export function retrievalRoutes(
   { plugin }: Http,
   { retrieve, explain }: { retrieve: Retrieve; explain: Explain },
 ) {
-  const inTurn = createExplanationTurns();
   return new Elysia({ name: 'documents.retrieval', tags: ['documents'] }).use(plugin).post(
     '/v1/:workspace_id/retrieve',
-    ({ principal, body, request: { signal } }) => {
+    async ({ principal, body, request }) => {
       const { query, limit = PASSAGES_DEFAULT, mode = 'hybrid', filter, min_score } = body;
-      const viewer = toViewer(principal);
       const asked = {
         query,
         limit,
@@ -28,20 +26,14 @@ export function retrievalRoutes(
         minScore: min_score ?? undefined,
         payer: principal,
       };
-      const answerPlainly = async () => {
-        const { passages, engine } = await retrieve(viewer, asked, signal);
-        return { passages: passages.map(render), engine };
-      };
-      const answerExplained = async () => {
-        const { passages, engine } = await retrieve(viewer, asked, signal);
-        const why = await explain(viewer, query, passages, signal);
-        const explained = passages.map((each, at) => ({
-          ...render(each),
-          why: { ...why[at], ...renderHalves(each) },
-        }));
-        return { passages: explained, engine };
-      };
-      return body.explain === true ? inTurn(viewer.workspaceId, answerExplained) : answerPlainly();
+      const { passages, engine } = await retrieve(toViewer(principal), asked, request.signal);
+      if (body.explain !== true) return { passages: passages.map(render), engine };
+      const why = await explain(toViewer(principal), query, passages, request.signal);
+      const explained = passages.map((each, at) => ({
+        ...render(each),
+        why: { ...why[at], ...renderHalves(each) },
+      }));
+      return { passages: explained, engine };
     },
     {
       ...READ,

@@ -1,4 +1,4 @@
-// The port to a search of vectors: the memory of this process (spaces.ts), or pgvector (graphs/).
+// The port to a search of vectors: the memory of this process (spaces.ts), or pgvector (graphs.ts).
 
 import type { Answering } from './loading.ts';
 import type { Query } from './quantise.ts';
@@ -27,3 +27,12 @@ export type FindNearest = (
   asked: { limit: number; documents: readonly string[] | undefined },
   signal: AbortSignal,
 ) => Promise<{ nearest: NearestPassage[]; how: string }>;
+
+/** The vectors of a workspace do not fit into the memory, or would need the room of others in use. */
+export class NoRoom extends Error {
+  override readonly name = 'NoRoom';
+
+  constructor(workspace: string) {
+    super(`the vectors of the workspace ${workspace} have no room: VECTORS_MEMORY_BYTES_MAX`);
+  }
+}

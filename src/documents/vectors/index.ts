@@ -1,37 +1,22 @@
 // The vectors of passages: jobs embed them, and searches find the nearest ones.
 
-import { LRUCache } from 'lru-cache';
 import type { Embeddings } from '../../core/embed-texts.ts';
 import type { Job } from '../../core/lifecycle.ts';
 import type { Logger } from '../../core/logger.ts';
 import { createSemaphore } from '../../core/semaphore.ts';
-import type { Metric } from '../../http/metrics.ts';
+import { counter, gauge } from '../../http/metrics.ts';
 import type { ReadinessCheck } from '../../http/readiness.ts';
 import { cancelledBy, type Sql } from '../../infra/postgres/client.ts';
-import type { JobKind, JobQueue } from '../../infra/postgres/job-queue.ts';
+import type { JobQueue } from '../../infra/postgres/job-queue.ts';
 import { createCatchUpJob } from '../jobs/catch-up.ts';
 import { createEmbeddingCatchUp } from './catch-up.ts';
 import { createEmbedDocument } from './embed-document.ts';
-import { createGraphEngine } from './graphs/engine.ts';
-import { createGraphStore } from './graphs/store.ts';
-import { createGraphUpkeep } from './graphs/upkeep.ts';
-import { vectorsCheck, vectorsMetrics } from './health.ts';
-import { EMBEDDING_LEASE_MS, EMBEDDING_POLL_MS, EMBEDDING_TURN_MS, QUERIES_KEPT_MAX } from './limits.ts';
-import { type Answering, createLoading } from './loading.ts';
-import type { Query } from './quantise.ts';
-import { createSearchVectors, type SearchOutcome, type SearchVectors } from './search.ts';
+import { createGraphEngine, createGraphMaintenance } from './graphs.ts';
+import { EMBEDDING_LEASE_MS, EMBEDDING_POLL_MS, EMBEDDING_TURN_MS } from './limits.ts';
+import { createLoading } from './loading.ts';
+import { createSearchVectors } from './search.ts';
 import { createSpaces } from './spaces.ts';
 import { createVectorStore, EARLIER_EMBEDDING, EMBEDDING } from './store.ts';
-
-export type VectorsDeps = {
-  sql: Sql;
-  /** As `connectForSearch` makes it. */
-  searchSql: Sql;
-  queue: JobQueue;
-  embeddings: Embeddings;
-  settings: VectorsSettings & { catchUpIntervalSeconds: number };
-  log: Logger;
-};
 
 export type VectorsSettings = {
   memoryBytesMax: number;
@@ -39,69 +24,83 @@ export type VectorsSettings = {
   graphPassagesMin: number;
 };
 
-export function createVectors(deps: VectorsDeps): {
-  searchVectors: SearchVectors;
-  jobs: Job[];
-  checks: ReadinessCheck[];
-  metrics: Metric[];
-  /** Looks for documents that are to be embedded at once: one was queued. */
-  wake(): void;
-  /** Looks whether another model is to embed from now on. */
-  reload(): void;
-} {
-  const { sql, queue, embeddings, log } = deps;
+export function createVectors(deps: {
+  sql: Sql;
+  /** As `connectForSearch` makes it. */
+  searchSql: Sql;
+  queue: JobQueue;
+  embeddings: Embeddings;
+  settings: VectorsSettings & { catchUpIntervalSeconds: number };
+  log: Logger;
+}) {
+  const { sql, searchSql, queue, embeddings, log } = deps;
+  const { memoryBytesMax, graphPassagesMin: passagesMin, catchUpIntervalSeconds } = deps.settings;
   const store = createVectorStore(sql);
   const ending = new AbortController();
-  const turns = createSemaphore({
-    runningMax: 1,
-    waitingMax: Number.POSITIVE_INFINITY,
-    refuse: 'Too many documents are to be embedded',
-  });
+
   const embedDocument = createEmbedDocument({
     store,
     embeddings,
-    turns,
-    log,
+    turns: createSemaphore({
+      runningMax: 1,
+      waitingMax: Number.POSITIVE_INFINITY,
+      refuse: 'Too many documents are to be embedded',
+    }),
     turnMs: EMBEDDING_TURN_MS,
+    log,
     ending: ending.signal,
   });
-  const kind: Omit<JobKind, 'kind'> = {
-    batchMax: 1,
-    handle: (jobs) =>
-      Promise.all(jobs.map(({ payload }) => embedDocument((payload as { document: string }).document))),
-    leaseMs: EMBEDDING_LEASE_MS,
-    pollMs: EMBEDDING_POLL_MS,
-    // Only the model's absence delays it, or a text that it refuses, which another model may take.
-    attemptsMax: Number.POSITIVE_INFINITY,
+  const register = (kind: string) =>
+    queue.register({
+      kind,
+      batchMax: 1,
+      handle: (jobs) =>
+        Promise.all(jobs.map(({ payload }) => embedDocument((payload as { document: string }).document))),
+      leaseMs: EMBEDDING_LEASE_MS,
+      pollMs: EMBEDDING_POLL_MS,
+      // Only the model's absence delays it, or a text that it refuses, which another model may take.
+      attemptsMax: Number.POSITIVE_INFINITY,
+    });
+  const wake = register(EMBEDDING);
+  const wakeEarlier = register(EARLIER_EMBEDDING);
+  const periodic = (name: string, run: ReturnType<typeof createEmbeddingCatchUp>) =>
+    createCatchUpJob({ sql, name, intervalMs: catchUpIntervalSeconds * 1000, run, log });
+  const catchUp = periodic(
+    'documents.embedding-catch-up',
+    createEmbeddingCatchUp({ store, embeddings, queue, wake: wakeEarlier, log }),
+  );
+
+  const loading = createLoading(sql);
+  const spaces = createSpaces({ loading, bytesMax: memoryBytesMax, log });
+  const graphs = createGraphEngine((signal) => cancelledBy(searchSql, signal, sql));
+  const { searchVectors, outcomes } = createSearchVectors({
+    loading,
+    engineFor(answering) {
+      if (answering.graph === null) return spaces.engine;
+      spaces.release(answering).catch((error: unknown) => log.warn({ err: error }, 'vectors stay in memory'));
+      return graphs;
+    },
+    embeddings,
+    log,
+  });
+
+  const check: ReadinessCheck = {
+    name: 'vectors',
+    essential: false,
+    across: { workspaces: 'largest', passages: 'sum', bytes: 'sum', without_room: 'largest' },
+    check: async () => {
+      const { loaded: workspaces, withoutRoom, vectors: passages, bytes } = spaces.metrics();
+      if (withoutRoom === 0) return { state: 'ready', workspaces, passages, bytes };
+      const detail =
+        'workspaces are searched by words alone: VECTORS_MEMORY_BYTES_MAX leaves no room for them';
+      return { state: 'degraded', detail, workspaces, passages, bytes, without_room: withoutRoom };
+    },
   };
-  const wake = queue.register({ ...kind, kind: EMBEDDING });
-  const wakeEarlier = queue.register({ ...kind, kind: EARLIER_EMBEDDING });
-  const catchUp = createCatchUpJob({
-    sql,
-    name: 'documents.embedding-catch-up',
-    intervalMs: deps.settings.catchUpIntervalSeconds * 1000,
-    run: createEmbeddingCatchUp({ store, embeddings, queue, wake: wakeEarlier, log }),
-    log,
-  });
-  const graphs = createCatchUpJob({
-    sql,
-    name: 'documents.vector-graphs',
-    intervalMs: deps.settings.catchUpIntervalSeconds * 1000,
-    run: createGraphUpkeep({
-      sql,
-      store: createGraphStore(sql),
-      passagesMin: deps.settings.graphPassagesMin,
-      memoryBytesMax: deps.settings.memoryBytesMax,
-      log,
-    }),
-    log,
-  });
-  const { spaces, ...search } = createSearching(deps);
   return {
-    ...search,
+    searchVectors,
     jobs: [
       catchUp,
-      graphs,
+      periodic('documents.vector-graphs', createGraphMaintenance({ sql, passagesMin, memoryBytesMax, log })),
       {
         name: 'documents.vectors',
         start: () => undefined,
@@ -109,35 +108,23 @@ export function createVectors(deps: VectorsDeps): {
           ending.abort();
           spaces.end();
         },
-      },
+      } satisfies Job,
     ],
+    checks: [check],
+    metrics: [
+      gauge(
+        'atrium_vectors_memory_bytes',
+        'Memory in which vectors are searched.',
+        () => spaces.metrics().bytes,
+      ),
+      gauge('atrium_vectors_passages', 'Passages whose vectors are in it.', () => spaces.metrics().vectors),
+      counter('atrium_vectors_searches_total', 'Searches by vectors, by how they ended.', () =>
+        Object.entries(outcomes).map(([outcome, value]) => ({ labels: { outcome }, value })),
+      ),
+    ],
+    /** Looks for documents that are to be embedded at once: one was queued. */
     wake,
+    /** Looks whether another model is to embed from now on. */
     reload: () => void catchUp.settle?.(),
-  };
-}
-
-function createSearching({ sql, searchSql, embeddings, settings, log }: VectorsDeps) {
-  const searches = new Map<SearchOutcome, number>();
-  const loading = createLoading(sql);
-  const spaces = createSpaces({ loading, bytesMax: settings.memoryBytesMax, log });
-  const graphs = createGraphEngine((signal) => cancelledBy(searchSql, signal));
-  return {
-    spaces,
-    searchVectors: createSearchVectors({
-      loading,
-      engineFor(answering: Answering) {
-        if (answering.graph === null) return spaces.engine;
-        spaces
-          .release(answering)
-          .catch((error: unknown) => log.warn({ err: error }, 'vectors stay in memory'));
-        return graphs;
-      },
-      embeddings,
-      log,
-      queries: new LRUCache<string, Query>({ max: QUERIES_KEPT_MAX }),
-      count: (outcome) => void searches.set(outcome, (searches.get(outcome) ?? 0) + 1),
-    }),
-    checks: [vectorsCheck(spaces)],
-    metrics: vectorsMetrics({ spaces, searches }),
   };
 }

@@ -28,7 +28,8 @@ export function createLoading(sql: Sql) {
           f.last_sequence AS "lastSequence", f.forgotten_to AS "forgottenTo", g.id AS graph
         FROM document_vector_workspaces w JOIN document_vector_models m ON m.id = w.model_id
         JOIN document_feeds f ON f.workspace_id = w.workspace_id
-        LEFT JOIN document_vector_graphs g ON g.workspace_id = w.workspace_id AND g.model_id = w.model_id AND g.ready
+        LEFT JOIN document_vector_graphs g ON g.workspace_id = w.workspace_id AND g.model_id = w.model_id AND EXISTS (
+          SELECT FROM pg_index WHERE indexrelid = to_regclass('document_graph_vectors_' || g.id) AND indisvalid)
         WHERE w.workspace_id = ${workspaceId}`;
       return row;
     },

@@ -1,58 +1,44 @@
 // Passages whose vectors are nearest to that of a question.
 
-import type { LRUCache } from 'lru-cache';
+import { LRUCache } from 'lru-cache';
 import type { Embeddings, Payer } from '../../core/embed-texts.ts';
 import { ServiceError } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import { isLimited } from '../../core/principal.ts';
-import type { VectorEngine } from './engine.ts';
-import { QUERY_EMBEDDING_MS_MAX, QUERY_KEPT_LENGTH_MAX } from './limits.ts';
+import { NoRoom, type VectorEngine } from './engine.ts';
+import { QUERIES_KEPT_MAX, QUERY_EMBEDDING_MS_MAX, QUERY_KEPT_LENGTH_MAX } from './limits.ts';
 import type { Answering, createLoading } from './loading.ts';
 import { type Query, toQuery } from './quantise.ts';
-import { NoRoom } from './spaces.ts';
 
-export type FoundByVectors = {
-  /** The model and the kind of search, as an answer names them. */
-  engine: string;
-  /** Best first; the score is the cosine of the vectors, -1 to 1. Fewer than asked for only where there are no more. */
-  found: { passageId: string; score: number }[];
+type Request = {
+  workspaceId: string;
+  query: string;
+  limit: number;
+  /** Needed once the query is embedded; where it rejects, the search does. */
+  documents?: ReadonlySet<string> | Promise<ReadonlySet<string> | undefined>;
+  /** The vector of the query counts for them; `limited` is called where a limit of theirs refuses it. */
+  payer?: Payer | undefined;
+  limited?(): void;
 };
 
-/**
- * The passages of a workspace whose vectors are nearest to the query's, as the engine finds them; among `documents` alone, and
- * exactly, where they are given. A passage may have been replaced or purged meanwhile, and whether the caller may see it is to be asked. Undefined
- * where nothing is embedded yet, and where vectors are not available now: they are being loaded, have no room, or the model
- * does not answer. Rejects with the signal's reason when it aborts, and as the database does.
- */
-export type SearchVectors = (
-  request: {
-    workspaceId: string;
-    query: string;
-    limit: number;
-    /** Needed once the query is embedded; where it rejects, the search does. */
-    documents?: ReadonlySet<string> | Promise<ReadonlySet<string> | undefined>;
-    /** The vector of the query counts for them; `limited` is called where a limit of theirs refuses it. */
-    payer?: Payer | undefined;
-    limited?(): void;
-  },
-  signal?: AbortSignal,
-) => Promise<FoundByVectors | undefined>;
+export type SearchVectors = ReturnType<typeof createSearchVectors>['searchVectors'];
+export type FoundByVectors = NonNullable<Awaited<ReturnType<SearchVectors>>>;
 
-export type SearchOutcome = 'found' | 'none' | 'loading' | 'no_room' | 'limited' | 'failed';
+const NEVER = new AbortController().signal;
 
 export function createSearchVectors(deps: {
   loading: ReturnType<typeof createLoading>;
   engineFor(answering: Answering): VectorEngine;
   embeddings: Embeddings;
-  queries: LRUCache<string, Query>;
-  count(outcome: SearchOutcome): void;
   log: Logger;
-}): SearchVectors {
-  const { queries, count, log } = deps;
+}) {
+  const { log } = deps;
+  const queries = new LRUCache<string, Query>({ max: QUERIES_KEPT_MAX });
+  const outcomes = { found: 0, none: 0, loading: 0, no_room: 0, limited: 0, failed: 0 };
 
   async function embed(
-    { model, workspaceId }: Answering,
-    { query, payer }: { query: string; payer?: Payer | undefined },
+    { model, workspaceId, dimensions }: Answering,
+    { query, payer }: Request,
     signal: AbortSignal,
   ): Promise<Query> {
     const key = [workspaceId, model, query].join('\0');
@@ -60,65 +46,75 @@ export function createSearchVectors(deps: {
     if (known !== undefined) return known;
     const inTime = AbortSignal.any([signal, AbortSignal.timeout(QUERY_EMBEDDING_MS_MAX)]);
     const [vector = []] = await deps.embeddings.embed({ model, workspaceId, texts: [query], payer }, inTime);
+    if (vector.length !== dimensions)
+      throw new Error(`the model ${model} answers another number of dimensions than before`);
     const embedded = toQuery(vector);
     if (query.length <= QUERY_KEPT_LENGTH_MAX) queries.set(key, embedded);
     return embedded;
   }
 
-  return async ({ workspaceId, query, limit, documents, payer, limited }, signal = NEVER) => {
+  /** Undefined where vectors are not available now, which costs a search no more than them. */
+  async function attempt<T>(request: Request, signal: AbortSignal, run: () => Promise<T>) {
+    try {
+      return await run();
+    } catch (error) {
+      signal.throwIfAborted();
+      if (isLimitation(error, request.payer)) {
+        outcomes.limited += 1;
+        request.limited?.();
+      } else if (error instanceof NoRoom)
+        // /readyz reports it.
+        outcomes.no_room += 1;
+      else {
+        outcomes.failed += 1;
+        log.warn({ workspace: request.workspaceId, err: error }, 'a search goes without vectors');
+      }
+      return undefined;
+    }
+  }
+
+  /**
+   * The passages of a workspace whose vectors are nearest to the query's, as the engine finds them: best first, fewer than asked for only
+   * where there are no more; among `documents` alone, and exactly, where they are given. A passage may have been replaced or purged
+   * meanwhile, and whether the caller may see it is to be checked. Undefined where nothing is embedded yet, and where vectors are
+   * not available now: they are being loaded, have no room, or the model does not answer. Rejects with the signal's reason when it
+   * aborts, and as the database does.
+   */
+  async function searchVectors(request: Request, signal: AbortSignal = NEVER) {
+    const { workspaceId, limit, documents } = request;
     // In case an error is thrown before the wait for it below.
     Promise.resolve(documents).catch(() => undefined);
     const answering = await deps.loading.answering(workspaceId);
     signal.throwIfAborted();
     if (answering === undefined) {
-      count('none');
+      outcomes.none += 1;
       return undefined;
     }
-    const attempt = async <T>(run: () => Promise<T>): Promise<T | undefined> => {
-      try {
-        return await run();
-      } catch (error) {
-        signal.throwIfAborted();
-        if (isLimitation(error, payer)) {
-          count('limited');
-          limited?.();
-          return undefined;
-        }
-        count(error instanceof NoRoom ? 'no_room' : 'failed');
-        // /readyz reports a lack of room.
-        if (!(error instanceof NoRoom))
-          log.warn({ workspace: workspaceId, err: error }, 'a search goes without vectors');
-        return undefined;
-      }
-    };
-    const opened = await attempt(async () => {
-      const [find, embedded] = await Promise.all([
-        deps.engineFor(answering).open(answering),
-        embed(answering, { query, payer }, signal),
-      ]);
-      if (find !== undefined && embedded.components.length !== answering.dimensions)
-        throw new Error(`the model ${answering.model} answers another number of dimensions than before`);
-      return { find, embedded };
-    });
+    const opened = await attempt(request, signal, () =>
+      Promise.all([deps.engineFor(answering).open(answering), embed(answering, request, signal)]),
+    );
+    signal.throwIfAborted();
     if (opened === undefined) return undefined;
-    const { find, embedded } = opened;
+    const [find, embedded] = opened;
     if (find === undefined) {
-      signal.throwIfAborted();
-      count('loading');
+      outcomes.loading += 1;
       return undefined;
     }
     const among = await documents;
     signal.throwIfAborted();
-    return attempt(async () => {
+    return attempt(request, signal, async () => {
       const { nearest, how } = await find(embedded, { limit, documents: among && [...among] }, signal);
-      count('found');
-      const found = nearest.map(({ id, score }) => ({
-        passageId: String(id),
-        score: score * embedded.scale,
-      }));
-      return { engine: `${answering.model} (${how})`, found };
+      outcomes.found += 1;
+      return {
+        /** The model and the kind of search, as an answer names them. */
+        engine: `${answering.model} (${how})`,
+        /** The score is the cosine of the vectors, -1 to 1. */
+        found: nearest.map(({ id, score }) => ({ passageId: String(id), score: score * embedded.scale })),
+      };
     });
-  };
+  }
+
+  return { searchVectors, outcomes: outcomes as Readonly<typeof outcomes> };
 }
 
 /** Refused because of a limit of the payer's key. */
@@ -127,5 +123,3 @@ const isLimitation = (error: unknown, payer: Payer | undefined): boolean =>
   isLimited(payer.limits) &&
   error instanceof ServiceError &&
   (error.kind === 'too-many-requests' || error.kind === 'malformed');
-
-const NEVER = new AbortController().signal;

@@ -5,30 +5,20 @@ import { join } from 'node:path';
 import type { Logger } from '../../core/logger.ts';
 import { createThread } from '../../core/thread.ts';
 import { within } from '../../core/wait.ts';
-import type { VectorEngine } from './engine.ts';
+import { NoRoom, type VectorEngine } from './engine.ts';
 import * as limits from './limits.ts';
 import type { Answering, createLoading } from './loading.ts';
 import { rowBytes } from './memory.ts';
-import type { SpaceSize, VectorCalls } from './thread.ts';
+import type { VectorCalls } from './thread.ts';
 
 /** Compiled from assembly/ by the start and test commands. */
 const KERNEL = join(import.meta.dir, '../../../build/vectors.wasm');
+const JOB = 'documents.vectors';
 
-type Space = SpaceSize & {
-  /** Everything up to this change of the workspace is in memory; 0: nothing is. */
-  sequence: number;
-  usedAtMs: number;
-  noRoomUntilMs: number;
-  updating: Promise<void> | undefined;
-};
+/** Everything up to the change `sequence` of the workspace is in memory; 0: nothing is. */
+const EMPTY = { sequence: 0, bytes: 0, vectors: 0 };
 
-/** The vectors of a workspace do not fit into the memory, or would need the room of others in use. */
-export class NoRoom extends Error {
-  constructor(workspace: string) {
-    super(`the vectors of the workspace ${workspace} have no room: VECTORS_MEMORY_BYTES_MAX`);
-    this.name = 'NoRoom';
-  }
-}
+type Space = typeof EMPTY & { usedAtMs: number; noRoomUntilMs: number; updating: Promise<void> | undefined };
 
 export function createSpaces(deps: {
   loading: ReturnType<typeof createLoading>;
@@ -43,34 +33,25 @@ export function createSpaces(deps: {
     settings: { kernel: KERNEL },
     openMsMax: limits.THREAD_OPEN_MS_MAX,
     onEnd(reason) {
-      log.error({ job: 'documents.vectors', reason }, 'the thread has ended; its vectors are loaded again');
-      for (const space of spaces.values()) clear(space);
+      log.error({ job: JOB, reason }, 'the thread has ended; its vectors are loaded again');
+      for (const space of spaces.values()) Object.assign(space, EMPTY);
     },
   });
-
   const ask = <Name extends keyof VectorCalls>(call: Name, ...input: Parameters<VectorCalls[Name]>) =>
     thread.ask(call, ...input, limits.THREAD_ANSWER_MS_MAX);
 
   function use(name: string): Space {
-    const space = spaces.get(name) ?? {
-      sequence: 0,
-      bytes: 0,
-      vectors: 0,
-      usedAtMs: 0,
-      noRoomUntilMs: Number.NEGATIVE_INFINITY,
-      updating: undefined,
-    };
+    const unused: Space = { ...EMPTY, usedAtMs: 0, noRoomUntilMs: 0, updating: undefined };
+    const space = spaces.get(name) ?? unused;
     spaces.delete(name);
     spaces.set(name, space);
     space.usedAtMs = performance.now();
     return space;
   }
 
-  const clear = (space: Space): void => void Object.assign(space, { sequence: 0, bytes: 0, vectors: 0 });
-
   async function evict(name: string, space: Space): Promise<void> {
     const held = space.bytes > 0;
-    clear(space);
+    Object.assign(space, EMPTY);
     if (held) await ask('forget', name);
   }
 
@@ -93,19 +74,18 @@ export function createSpaces(deps: {
   /** Loads what has changed, or everything if the tombstones of documents that were purged since have been deleted. */
   async function update(name: string, space: Space, answering: Answering): Promise<void> {
     const { workspaceId, modelId, dimensions, lastSequence: to, forgottenTo } = answering;
-    const span = (from: number) => ({ workspaceId, modelId, from, to });
     try {
       if (forgottenTo > space.sequence) await evict(name, space);
       const from = space.sequence;
-      const vectors = await loading.count(span(from));
-      await makeRoom(space, vectors * rowBytes(dimensions), workspaceId);
-      const apply = async (change: Promise<SpaceSize>) => Object.assign(space, await change);
-      if (from === 0) await apply(ask('create', { space: name, dimensions, vectors }));
-      else await apply(ask('reserve', { space: name, vectors }));
-      if (from > 0)
-        for await (const documents of loading.outdated(span(from)))
-          await apply(ask('remove', { space: name, documents }));
-      for await (const rows of loading.rows(span(from))) await apply(ask('add', { space: name, rows }));
+      const span = { workspaceId, modelId, from, to };
+      const added = await loading.count(span);
+      await makeRoom(space, added * rowBytes(dimensions), workspaceId);
+      const change = async (changes: Omit<Parameters<VectorCalls['change']>[0], 'space'>) =>
+        Object.assign(space, await ask('change', { space: name, ...changes }));
+      if (from === 0) await ask('create', { space: name, dimensions });
+      await change({ added });
+      if (from > 0) for await (const removed of loading.outdated(span)) await change({ removed });
+      for await (const rows of loading.rows(span)) await change({ rows });
       space.sequence = to;
     } catch (error) {
       // A part of the changes may be in memory.
@@ -157,14 +137,13 @@ export function createSpaces(deps: {
       if (space !== undefined && space.updating === undefined) await evict(name, space);
     },
     /** Starts the thread again. Searches load what it had. */
-    restart: (): void => thread.replace(),
-    end: (): void => thread.end(),
-    metrics: () => {
-      const now = performance.now();
+    restart: thread.replace,
+    end: thread.end,
+    metrics() {
       const all = [...spaces.values()];
       return {
         loaded: all.filter(({ sequence }) => sequence > 0).length,
-        withoutRoom: all.filter(({ noRoomUntilMs }) => noRoomUntilMs > now).length,
+        withoutRoom: all.filter(({ noRoomUntilMs }) => noRoomUntilMs > performance.now()).length,
         bytes: all.reduce((sum, { bytes }) => sum + bytes, 0),
         vectors: all.reduce((sum, { vectors }) => sum + vectors, 0),
       };

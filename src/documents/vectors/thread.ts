@@ -6,19 +6,17 @@ import type { NearestPassage } from './engine.ts';
 import { SEARCH_NICENESS } from './limits.ts';
 import { createVectorMemory } from './memory.ts';
 
-export type SpaceSize = { bytes: number; vectors: number };
-
 /**
- * `space`: the vectors of a workspace by one model. All calls but `create` and `forget` fail for a space that is not in memory, so a
- * thread that was started again never answers with a part of the vectors.
+ * `space`: the vectors of a workspace by one model. `change` and `nearest` fail for a space that is not in memory, so a thread that
+ * was started again never answers with a part of the vectors.
  */
 export type VectorCalls = {
-  /** Makes an empty space with room for so many vectors. */
-  create(input: { space: string; dimensions: number; vectors: number }): SpaceSize;
-  /** Makes room for so many more vectors. */
-  reserve(input: { space: string; vectors: number }): SpaceSize;
-  add(input: { space: string; rows: Uint8Array }): SpaceSize;
-  remove(input: { space: string; documents: readonly string[] }): SpaceSize;
+  create(input: { space: string; dimensions: number }): void;
+  /** Makes room for so many more vectors, removes those of documents, or adds rows; returns the new size. */
+  change(input: { space: string; added?: number; removed?: readonly string[]; rows?: Uint8Array }): {
+    bytes: number;
+    vectors: number;
+  };
   forget(space: string): void;
   nearest(input: {
     space: string;
@@ -31,33 +29,28 @@ export type VectorCalls = {
 serveThread<{ kernel: string }, VectorCalls>(async ({ kernel }) => {
   const module = await loadModule(kernel);
   const spaces = new Map<string, ReturnType<typeof createVectorMemory>>();
-  const known = (space: string): ReturnType<typeof createVectorMemory> => {
+  const find = (space: string): ReturnType<typeof createVectorMemory> => {
     const memory = spaces.get(space);
     if (memory === undefined) throw new Error('these vectors are not in memory');
     return memory;
-  };
-  const change = (space: string, apply: (memory: ReturnType<typeof known>) => void): SpaceSize => {
-    const memory = known(space);
-    apply(memory);
-    return { bytes: memory.bytes(), vectors: memory.count() };
   };
   beNice(SEARCH_NICENESS);
   return {
     opened: undefined,
     calls: {
-      create({ space, dimensions, vectors }) {
-        spaces.set(space, createVectorMemory(module, dimensions));
-        return change(space, (memory) => memory.reserve(vectors));
+      create: ({ space, dimensions }) => void spaces.set(space, createVectorMemory(module, dimensions)),
+      change({ space, added = 0, removed = [], rows }) {
+        const memory = find(space);
+        memory.reserve(added);
+        if (removed.length > 0) memory.remove(removed);
+        if (rows !== undefined) memory.add(rows);
+        return { bytes: memory.bytes(), vectors: memory.count() };
       },
-      reserve: ({ space, vectors }) => change(space, (memory) => memory.reserve(vectors)),
-      add: ({ space, rows }) => change(space, (memory) => memory.add(rows)),
-      remove: ({ space, documents }) => change(space, (memory) => memory.remove(documents)),
       forget(space) {
         // Otherwise the engine collects the memory only after it has made much else.
         if (spaces.delete(space)) Bun.gc(true);
       },
-      nearest: ({ space, components, limit, documents }) =>
-        known(space).nearest(components, limit, documents),
+      nearest: ({ space, components, limit, documents }) => find(space).nearest(components, limit, documents),
     },
   };
 });

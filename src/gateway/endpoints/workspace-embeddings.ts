@@ -3,6 +3,7 @@
 
 import { Type } from '@sinclair/typebox';
 import { type ValidationEntry, ValidationFailure, valueError } from '../../core/errors.ts';
+import type { OnInterrupt } from '../../core/interruption.ts';
 import { type JsonObject, parseJson } from '../../core/json.ts';
 import { OpenAiRefusal } from '../../http/openai-error.ts';
 import { createValidator, toJsonBody } from '../../http/validation.ts';
@@ -18,7 +19,7 @@ import { type GatewayInput, respond, toModelCall } from './forward.ts';
 export function createWorkspaceEmbeddings(deps: {
   embeddings: Serve;
   catalogue: Pick<CatalogueKeeper, 'current'>;
-  shutdown: AbortSignal;
+  onInterrupt: OnInterrupt;
 }) {
   const validate = createValidator(embeddingIn(Type.Unknown()));
   /** Throws ValidationFailure. */
@@ -35,7 +36,7 @@ export function createWorkspaceEmbeddings(deps: {
     };
   };
   return (input: GatewayInput): Promise<Response> =>
-    respond(input, deps.shutdown, async (signal) => {
+    respond(input, deps.onInterrupt, async (signal) => {
       const body = await readBody(input.request, input.bytes);
       try {
         const request = toRequest(body);

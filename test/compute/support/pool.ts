@@ -35,6 +35,7 @@ export async function startPools(options: Partial<Parameters<typeof createPool>[
       const { output } = await lanes[lane].run({
         kind,
         input,
+        owner: 'somebody',
         name: 'Test',
         timeoutMs: PATIENCE_MS,
         signal: new AbortController().signal,

@@ -6,8 +6,7 @@ import fc from 'fast-check';
 import { SERVICE } from '../../../src/core/author.ts';
 import { newRandomId } from '../../../src/core/ids.ts';
 import { createEmbeddingCatchUp } from '../../../src/documents/vectors/catch-up.ts';
-import { createGraphStore } from '../../../src/documents/vectors/graphs/store.ts';
-import { createGraphUpkeep } from '../../../src/documents/vectors/graphs/upkeep.ts';
+import { createGraphMaintenance } from '../../../src/documents/vectors/graphs.ts';
 import { createVectorStore } from '../../../src/documents/vectors/store.ts';
 import type { Sql } from '../../../src/infra/postgres/client.ts';
 import { bodyOf, createCaller, expectStatus } from '../../acceptance/support/caller.ts';
@@ -27,12 +26,9 @@ const pgvector = missing === undefined ? await shared(startPgvector()) : undefin
 
 /** What a job of the service does: workspaces of at least so many passages get their graphs, others lose them. */
 async function keepGraphs(sql: Sql, passagesMin: number, memoryBytesMax = 2 ** 26): Promise<void> {
-  const upkeep = upkeepOf(sql, passagesMin, memoryBytesMax);
-  while ((await upkeep(new AbortController().signal)) === 'again');
+  const maintain = createGraphMaintenance({ sql, passagesMin, memoryBytesMax, log });
+  while ((await maintain(new AbortController().signal)) === 'again');
 }
-
-const upkeepOf = (sql: Sql, passagesMin: number, memoryBytesMax: number) =>
-  createGraphUpkeep({ sql, store: createGraphStore(sql), passagesMin, memoryBytesMax, log });
 
 const step = fc.oneof(
   {
@@ -216,8 +212,7 @@ for (const { name, sql: open, how, runs, keep } of ENGINES)
 describe.skipIf(pgvector === undefined)(missing === undefined ? 'graphs' : `graphs (${missing})`, () => {
   const sql = pgvector?.sql as Sql;
   const graphsOf = (workspaceId: string) =>
-    sql<{ id: number; ready: boolean }[]>`
-      SELECT id, ready FROM document_vector_graphs WHERE workspace_id = ${workspaceId}`;
+    sql<{ id: number }[]>`SELECT id FROM document_vector_graphs WHERE workspace_id = ${workspaceId}`;
 
   test('a workspace has one from the least number of passages on, and loses it below half of that', async () => {
     const model = fakeModel(`model-${newRandomId()}`);
@@ -294,17 +289,17 @@ describe.skipIf(pgvector === undefined)(missing === undefined ? 'graphs' : `grap
     await keepGraphs(sql, 1);
     const [graph] = await graphsOf(workspaceId);
     const id = graph?.id ?? 0;
-    await sql`UPDATE document_vector_graphs SET ready = false WHERE id = ${id}`;
     await sql.unsafe(`DROP INDEX document_graph_vectors_${id}`);
     // It waits for a transaction that has written, and is cancelled meanwhile.
     const connection = sql.reserve({ unlimited: true });
     await connection`SET statement_timeout = 300`;
     await sql.begin(async (tx) => {
       await tx`DELETE FROM document_graph_vectors WHERE graph_id = ${id}`;
-      await expect(createGraphStore(sql).createIndex(connection, id, 16)).rejects.toThrow('canceling');
+      const index = `CREATE INDEX CONCURRENTLY document_graph_vectors_${id} ON document_graph_vectors
+        USING hnsw ((components::halfvec(16)) halfvec_cosine_ops) WHERE graph_id = ${id}`;
+      await expect(Promise.resolve(connection.unsafe(index))).rejects.toThrow('canceling');
     });
     connection.release();
-    expect(await createGraphStore(sql).indexState(id)).toBe('broken');
     await keepGraphs(sql, 1);
     using searched = searching(sql, model);
     expect(await searched.search({ workspaceId, query: 'a', limit: 1 })).toMatchObject({
@@ -318,7 +313,6 @@ describe.skipIf(pgvector === undefined)(missing === undefined ? 'graphs' : `grap
     await embed(await library.add(['a', 'b']));
     await keepGraphs(sql, 1);
     await sql`DROP EXTENSION vector CASCADE`;
-    expect(await upkeepOf(sql, 1, 2 ** 26)(new AbortController().signal)).toBe('again');
     using searched = searching(sql, model);
     const engineOf = async () => (await searched.search({ workspaceId, query: 'a', limit: 1 }))?.engine;
     expect(await engineOf()).toContain('exact scan');

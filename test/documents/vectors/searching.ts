@@ -1,17 +1,12 @@
 // Searches by vectors over a database, and what they are to find.
 
-import { LRUCache } from 'lru-cache';
 import { newRandomId } from '../../../src/core/ids.ts';
 import { createSemaphore } from '../../../src/core/semaphore.ts';
 import { createEmbedDocument } from '../../../src/documents/vectors/embed-document.ts';
-import { createGraphEngine } from '../../../src/documents/vectors/graphs/engine.ts';
+import { createGraphEngine } from '../../../src/documents/vectors/graphs.ts';
 import { createLoading } from '../../../src/documents/vectors/loading.ts';
-import { type Query, toQuery } from '../../../src/documents/vectors/quantise.ts';
-import {
-  createSearchVectors,
-  type SearchOutcome,
-  type SearchVectors,
-} from '../../../src/documents/vectors/search.ts';
+import { toQuery } from '../../../src/documents/vectors/quantise.ts';
+import { createSearchVectors, type SearchVectors } from '../../../src/documents/vectors/search.ts';
 import { createSpaces } from '../../../src/documents/vectors/spaces.ts';
 import { createVectorStore } from '../../../src/documents/vectors/store.ts';
 import type { Sql } from '../../../src/infra/postgres/client.ts';
@@ -22,24 +17,23 @@ import { findPlainly } from './plain.ts';
 const log = silentLog as never;
 
 export function searching(sql: Sql, model: FakeModel, { bytesMax = 2 ** 26 } = {}) {
-  const outcomes: SearchOutcome[] = [];
+  const outcomes: string[] = [];
   const loading = createLoading(sql);
   const spaces = createSpaces({ loading, bytesMax, log });
   const graphs = createGraphEngine(() => sql);
-  const queries = new LRUCache<string, Query>({ max: 100 });
+  const vectors = createSearchVectors({
+    loading,
+    embeddings: model,
+    log,
+    engineFor: ({ graph }) => (graph === null ? spaces.engine : graphs),
+  });
   const search: SearchVectors = async (...request) => {
     for (;;) {
-      let outcome: SearchOutcome | undefined;
-      const found = await createSearchVectors({
-        loading,
-        embeddings: model,
-        queries,
-        log,
-        engineFor: ({ graph }) => (graph === null ? spaces.engine : graphs),
-        count: (counted) => {
-          outcome = counted;
-        },
-      })(...request);
+      const before = { ...vectors.outcomes };
+      const found = await vectors.searchVectors(...request);
+      const outcome = Object.entries(vectors.outcomes).find(
+        ([name, count]) => count > before[name as keyof typeof before],
+      )?.[0];
       // A busy machine loads for longer than a search waits, and a later one finds the vectors.
       if (outcome === 'loading') continue;
       if (outcome !== undefined) outcomes.push(outcome);

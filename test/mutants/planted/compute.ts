@@ -51,7 +51,7 @@ export const compute: readonly Planted[] = [
   {
     mistake: 'a thread goes on with what its caller has left',
     file: 'src/infra/wasm/pool.ts',
-    text: '    Atomics.store(slot.cancelled, 0, 1);\n',
+    text: '      Atomics.store(slot.cancelled, 0, 1);\n',
     replacement: '',
     test: 'test/compute/pool.test.ts',
     name: 'frees the thread within',
@@ -59,8 +59,8 @@ export const compute: readonly Planted[] = [
   {
     mistake: 'what a dying thread had is lost',
     file: 'src/infra/wasm/pool.ts',
-    text: '        add(task);\n',
-    replacement: '',
+    text: 'attempt === 2 ||',
+    replacement: 'attempt === 1 ||',
     test: 'test/compute/pool.test.ts',
     name: 'runs again what a dying thread had',
   },
@@ -74,9 +74,9 @@ export const compute: readonly Planted[] = [
   },
   {
     mistake: 'who has asked first is served until nothing of theirs waits',
-    file: 'src/infra/wasm/pool.ts',
-    text: '    queue.delete(owner);\n    queue.set(owner, tasks);\n',
-    replacement: '',
+    file: 'src/core/semaphore.ts',
+    text: 'own.run(() => all.run(work, signal), signal)',
+    replacement: 'all.run(() => own.run(work, signal), signal)',
     test: 'test/compute/pool.test.ts',
     name: 'shares the threads by owners',
   },

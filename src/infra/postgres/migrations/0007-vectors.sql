@@ -53,20 +53,19 @@ CREATE TABLE document_vector_workspaces (
 );
 
 -- Workspaces whose vectors pgvector searches, where the database has it; docs/decisions/024 has the reasons. The vectors stand in
--- document_graph_vectors, which the service makes when the first workspace is to have a graph: its type is one of pgvector.
+-- document_graph_vectors, which the service makes when the first workspace is to have a graph: its type is one of pgvector. Searches use
+-- a graph once its index (document_graph_vectors_<id>) is valid.
 CREATE TABLE document_vector_graphs (
   id           integer GENERATED ALWAYS AS IDENTITY UNIQUE,
   workspace_id text COLLATE "C",
   model_id     integer,
-  -- All vectors are there, and the index is.
-  ready        boolean NOT NULL DEFAULT false,
   PRIMARY KEY (workspace_id, model_id)
 );
 
 -- Copies stored vectors into the graph of their workspace, if it has one.
 CREATE FUNCTION document_vectors_into_graph() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  IF EXISTS (SELECT FROM document_vector_graphs) THEN
+  IF EXISTS (SELECT FROM document_vector_graphs) AND to_regtype('halfvec') IS NOT NULL THEN
     INSERT INTO document_graph_vectors (document_id, model_id, passage_id, graph_id, scale, components)
     SELECT document_id, model_id, passage_id, g.id, document_vector_scale(vector), document_vector_components(vector)::halfvec
     FROM stored JOIN document_contents USING (document_id) JOIN document_vector_graphs g USING (workspace_id, model_id)
