@@ -4,10 +4,9 @@ import { expect, test } from 'bun:test';
 import { cpSync, existsSync, readdirSync, realpathSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { chooseAccount, takeOwnership } from '../../src/embedded/postgres/account.ts';
-import { findBinaries } from '../../src/embedded/postgres/binaries.ts';
 import { readConnection, startPostgres } from '../../src/embedded/postgres/index.ts';
-import { readServerState } from '../../src/embedded/postgres/leftover.ts';
-import { isAlive } from '../../src/embedded/postgres/processes.ts';
+import { isAlive, readServerState } from '../../src/embedded/postgres/processes.ts';
+import { findPrograms } from '../../src/embedded/postgres/programs.ts';
 import type { Sql } from '../../src/infra/postgres/client.ts';
 import { eventually, freePort, startChild } from '../support/child.ts';
 import { connectTo, silentLog } from '../support/database.ts';
@@ -142,7 +141,7 @@ test.if(process.platform === 'linux')('no server outlives its killed owner', asy
 test('a server that was left running, even a stopped one, is shut down first', async () => {
   const directory = await preparedFolder();
   const cluster = join(directory, 'cluster');
-  const { postgres: program } = findBinaries();
+  const { postgres: program } = findPrograms();
   const { launcher, owner } = chooseAccount({ postgres: program, cluster });
   if (owner !== undefined) takeOwnership(cluster, owner);
   const flags = ['-p', `${freePort()}`, '-c', 'listen_addresses=127.0.0.1', '-c', 'unix_socket_directories='];
@@ -186,7 +185,7 @@ test("a stale pid file is no obstacle, even if its number is now another process
   const directory = await preparedFolder();
   // A process of the user that Postgres runs as: for any other, Postgres itself would see through it.
   const { launcher } = chooseAccount({
-    postgres: findBinaries().postgres,
+    postgres: findPrograms().postgres,
     cluster: join(directory, 'cluster'),
   });
   const bystander = startChild([...launcher, 'sleep', '900']);

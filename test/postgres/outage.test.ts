@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { type EmbeddedPostgres, startPostgres } from '../../src/embedded/postgres/index.ts';
-import { readServerState } from '../../src/embedded/postgres/leftover.ts';
+import { readServerState } from '../../src/embedded/postgres/processes.ts';
 import { isUnavailable, type Sql } from '../../src/infra/postgres/client.ts';
 import { eventually, freePort, freeze } from '../support/child.ts';
 import { connectTo, silentLog } from '../support/database.ts';

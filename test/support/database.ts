@@ -4,8 +4,7 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startPostgres } from '../../src/embedded/postgres/index.ts';
-import { clearLeftover } from '../../src/embedded/postgres/leftover.ts';
-import { isAlive } from '../../src/embedded/postgres/processes.ts';
+import { clearLeftover, isAlive } from '../../src/embedded/postgres/processes.ts';
 import { connectPostgres, type Sql } from '../../src/infra/postgres/client.ts';
 import { migrate } from '../../src/infra/postgres/migrate.ts';
 

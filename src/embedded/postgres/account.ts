@@ -11,14 +11,9 @@ export type Account = {
 
 type Owner = { uid: number; gid: number };
 
-/** Names of the users that may stand in for root, best first. */
-const UNPRIVILEGED_USERS = ['postgres', 'nobody'];
-
 /**
- * Chooses how to start Postgres, by trying.
- *
- * If the kernel supports it, it stops Postgres (SIGINT: a fast shutdown) as soon as this process dies, so that
- * even `kill -9` leaves nothing behind; otherwise the next start stops it.
+ * Chooses how to start Postgres, by trying. If the kernel supports it, it stops Postgres (SIGINT: a fast shutdown) as soon as this
+ * process dies, so that even `kill -9` leaves nothing behind; otherwise the next start stops it.
  *
  * As root, Postgres runs as the cluster's owner or else as an unprivileged user. That user can enter neither our
  * folder (0700) nor, say, a clone below /root; it keeps one capability for that: reading past file permissions, or,
@@ -32,7 +27,15 @@ export function chooseAccount(options: { postgres: string; cluster: string }): A
     return { launcher, owner: undefined };
   }
   const owner = ownerOf(options.cluster) ?? unprivilegedUser();
-  const candidates = ['dac_read_search', 'dac_override'].map((capability) => unprivileged(owner, capability));
+  const candidates = ['dac_read_search', 'dac_override'].map((capability) => [
+    'setpriv',
+    '--clear-groups',
+    '--pdeathsig=INT',
+    `--reuid=${owner.uid}`,
+    `--regid=${owner.gid}`,
+    '--securebits=+no_setuid_fixup',
+    ...['inh-caps', 'ambient-caps', 'bounding-set'].map((set) => `--${set}=-all,+${capability}`),
+  ]);
   return { launcher: firstThatRuns(candidates, options.postgres), owner };
 }
 
@@ -41,21 +44,6 @@ export function takeOwnership(cluster: string, owner: Owner): void {
   if (statSync(cluster).uid === owner.uid) return;
   const entries = readdirSync(cluster, { recursive: true, encoding: 'utf8' });
   for (const entry of ['', ...entries]) lchownSync(join(cluster, entry), owner.uid, owner.gid);
-}
-
-function unprivileged(owner: Owner, capability: string): string[] {
-  const only = `-all,+${capability}`;
-  const flags = {
-    pdeathsig: 'INT',
-    reuid: owner.uid,
-    regid: owner.gid,
-    securebits: '+no_setuid_fixup',
-    'inh-caps': only,
-    'ambient-caps': only,
-    'bounding-set': only,
-  };
-  const rendered = Object.entries(flags).map(([name, value]) => `--${name}=${value}`);
-  return ['setpriv', '--clear-groups', ...rendered];
 }
 
 function firstThatRuns(candidates: string[][], postgres: string): string[] {
@@ -85,11 +73,9 @@ function ownerOf(cluster: string): Owner | undefined {
 }
 
 function unprivilegedUser(): Owner {
-  const lines = readFileSync('/etc/passwd', 'utf8').split('\n');
-  const users = new Map(lines.map((line) => line.split(':')).map((fields) => [fields[0], fields]));
-  for (const name of UNPRIVILEGED_USERS) {
-    const [, , uid, gid] = users.get(name) ?? [];
-    if (uid !== undefined && gid !== undefined) return { uid: Number(uid), gid: Number(gid) };
-  }
-  throw cannotRun(`there is no user ${UNPRIVILEGED_USERS.join(' or ')} in /etc/passwd`);
+  const users = readFileSync('/etc/passwd', 'utf8');
+  const [, uid, gid] =
+    /^postgres:[^:]*:(\d+):(\d+):/m.exec(users) ?? /^nobody:[^:]*:(\d+):(\d+):/m.exec(users) ?? [];
+  if (uid === undefined) throw cannotRun('there is no user postgres or nobody in /etc/passwd');
+  return { uid: Number(uid), gid: Number(gid) };
 }

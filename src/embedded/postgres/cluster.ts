@@ -1,10 +1,10 @@
 /** Creating the database cluster, once. */
 import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { replaceFile, syncFolderNow } from '../../core/durable.ts';
 import { type Account, takeOwnership } from './account.ts';
-import type { Binaries } from './binaries.ts';
 import type { LogFile } from './log-file.ts';
+import { findPrograms, type Programs } from './programs.ts';
 
 const INIT_TIMEOUT_MS = 120_000;
 
@@ -13,43 +13,38 @@ export const CLUSTER = 'cluster';
 /** The service's role and its database, which share the name. It is no superuser: SQL can't reach the machine. */
 export const ROLE = 'atrium';
 
-type Parts = { cluster: string; binaries: Binaries; account: Account; log: LogFile };
+type Parts = { cluster: string; programs: Programs; account: Account; log: LogFile };
 
 /**
  * Makes sure that the cluster exists, with the role and the database, and belongs to the user that runs it.
  *
  * It is built beside its place and renamed into it when complete, so that a start that was killed half-way leaves
- * nothing that could be mistaken for a cluster.
+ * nothing that could be mistaken for a cluster. Each set-up has a folder of its own: processes of one that was killed may go on
+ * writing to theirs for a moment, so that its removal may fail until the next start.
  */
-export async function ensureCluster(parts: Parts, password: string): Promise<void> {
-  const { cluster, account } = parts;
-  const prefix = `${cluster}.unfinished-`;
-  removeUnfinished(prefix);
-  if (existsSync(cluster)) {
-    if (account.owner !== undefined) takeOwnership(cluster, account.owner);
-    return;
-  }
-  const unfinished = mkdtempSync(prefix);
-  if (account.owner !== undefined) chownSync(unfinished, account.owner.uid, account.owner.gid);
-  await initialise({ ...parts, cluster: unfinished }, password);
-  await createDatabase({ ...parts, cluster: unfinished }, password);
-  await syncCluster({ ...parts, cluster: unfinished });
-  renameSync(unfinished, cluster);
-  syncFolderNow(dirname(cluster));
-}
-
-/**
- * Each set-up has a folder of its own: processes of one that was killed may go on writing to theirs for a moment,
- * which is why its removal may fail, to be made up for at the next start.
- */
-function removeUnfinished(prefix: string): void {
-  for (const name of readdirSync(dirname(prefix))) {
-    const path = join(dirname(prefix), name);
-    if (!path.startsWith(prefix)) continue;
+export async function ensureCluster({ cluster, account, ...others }: Parts, password: string): Promise<void> {
+  const { owner } = account;
+  const folder = dirname(cluster);
+  const prefix = `${basename(cluster)}.unfinished-`;
+  for (const name of readdirSync(folder).filter((each) => each.startsWith(prefix))) {
     try {
-      rmSync(path, { recursive: true, force: true });
+      rmSync(join(folder, name), { recursive: true, force: true });
     } catch {}
   }
+  if (existsSync(cluster)) {
+    if (owner !== undefined) takeOwnership(cluster, owner);
+    return;
+  }
+  const unfinished = mkdtempSync(join(folder, prefix));
+  const parts = { cluster: unfinished, account, ...others };
+  if (owner !== undefined) chownSync(unfinished, owner.uid, owner.gid);
+  await initialise(parts, password);
+  await createDatabase(parts, password);
+  // Nothing is a cluster before every file of it would survive a loss of power.
+  if (!(await run(parts, [others.programs.initdb, '--sync-only', '--pgdata', unfinished], '')))
+    throw failed(parts, 'be set up');
+  renameSync(unfinished, cluster);
+  syncFolderNow(folder);
 }
 
 /** The password in `path`, made at the first call. Both roles, `postgres` and the service's, have it. */
@@ -67,9 +62,9 @@ export function ensurePassword(path: string): string {
  * without `C.UTF-8`.
  */
 async function initialise(parts: Parts, password: string): Promise<void> {
-  const { binaries, cluster, log } = parts;
+  const { programs, cluster, log } = parts;
   const command = (ctype: string) => [
-    binaries.initdb,
+    programs.initdb,
     `--pgdata=${cluster}`,
     '--username=postgres',
     '--pwfile=/dev/stdin',
@@ -89,7 +84,7 @@ async function initialise(parts: Parts, password: string): Promise<void> {
 }
 
 async function createDatabase(parts: Parts, password: string): Promise<void> {
-  const { binaries, cluster, log } = parts;
+  const { programs, cluster, log } = parts;
   const statements = [
     `CREATE ROLE ${ROLE} LOGIN CREATEDB PASSWORD '${password}'`,
     `GRANT pg_monitor, pg_checkpoint TO ${ROLE}`,
@@ -98,7 +93,7 @@ async function createDatabase(parts: Parts, password: string): Promise<void> {
   // A single-user server reads one statement a line; it reports errors, and goes on.
   const flags = ['log_checkpoints=off', 'log_min_error_statement=panic', QUICK_PASSWORDS];
   const command = [
-    binaries.postgres,
+    programs.postgres,
     '--single',
     '-D',
     cluster,
@@ -111,13 +106,6 @@ async function createDatabase(parts: Parts, password: string): Promise<void> {
 
 /** Thousands of rounds, which each connection takes again, keep a short password from being guessed. One of 24 random bytes cannot be. */
 const QUICK_PASSWORDS = 'scram_iterations=1';
-
-/** Every file and folder: nothing is a cluster before all of it would survive a loss of power. */
-async function syncCluster(parts: Parts): Promise<void> {
-  const { binaries, cluster } = parts;
-  if (!(await run(parts, [binaries.initdb, '--sync-only', '--pgdata', cluster], '')))
-    throw failed(parts, 'be set up');
-}
 
 /** Whether the command succeeded; what it said is in the log from its mark on. */
 async function run({ account, log }: Parts, command: string[], input: string): Promise<boolean> {
@@ -138,3 +126,26 @@ const failed = ({ log }: Parts, what: string): Error =>
 
 /** Messages in English, times in UTC. The search path is for the shell tools that initdb may call. */
 export const CHILD_ENVIRONMENT = { LC_ALL: 'C', TZ: 'UTC', PATH: '/usr/local/bin:/usr/bin:/bin' };
+
+/**
+ * Checks that the programs can run on the data that is there: each major version of Postgres has files of its own. A folder without
+ * a cluster is fine.
+ *
+ * @throws Error of one line that says what to do with the data of another major version, older or newer.
+ */
+export function checkDataVersion(directory: string): void {
+  const cluster = join(directory, CLUSTER);
+  let ofData: string;
+  try {
+    ofData = readFileSync(join(cluster, 'PG_VERSION'), 'utf8').trim();
+  } catch {
+    return;
+  }
+  const { major } = findPrograms();
+  if (major === undefined || major === ofData) return;
+  throw new Error(
+    `The data in ${cluster} is of PostgreSQL ${ofData}, which this version of Atrium cannot read: it brings PostgreSQL ` +
+      `${major}. Nothing was changed. Start the version of Atrium that ran on it last, and take the data over as ` +
+      'docs/operating/running.md says under "Another PostgreSQL"',
+  );
+}

@@ -4,16 +4,15 @@ import { join } from 'node:path';
 import { makeFolder } from '../../core/durable.ts';
 import type { Logger } from '../../core/logger.ts';
 import { chooseAccount } from './account.ts';
-import { findBinaries } from './binaries.ts';
-import { CLUSTER, ensureCluster, ensurePassword } from './cluster.ts';
+import { CLUSTER, checkDataVersion, ensureCluster, ensurePassword } from './cluster.ts';
 import { removeConnection, writeConnection } from './connection-file.ts';
-import { checkDataVersion } from './data-version.ts';
-import { clearLeftover } from './leftover.ts';
 import { openLogFile } from './log-file.ts';
+import { clearLeftover } from './processes.ts';
+import { findPrograms } from './programs.ts';
 import { startServer } from './server.ts';
 
+export { checkDataVersion } from './cluster.ts';
 export { readConnection } from './connection-file.ts';
-export { checkDataVersion } from './data-version.ts';
 
 export type EmbeddedPostgres = {
   /** `postgres://atrium:…@127.0.0.1:PORT/atrium` */
@@ -28,39 +27,36 @@ export type EmbeddedPostgres = {
 export const hasCluster = (directory: string): boolean => existsSync(join(directory, CLUSTER));
 
 /**
- * Starts Postgres on the cluster in `directory`, which is created at the first start.
+ * Starts Postgres on the cluster in `directory`, which is created at the first start. The caller must own the directory
+ * (`openDataFolder`). What a killed process has left is handled: an unfinished cluster is built again, a running server stopped. The
+ * server listens on 127.0.0.1. On Linux it ends with the calling thread, so call from the main one.
  *
- * The caller must own the directory (`openDataFolder`). The remains of a killed process are handled: an
- * unfinished cluster is built again, a running server stopped, a stale pid file removed. The server listens on
- * 127.0.0.1, on a free port that changes from start to start. On Linux it ends with the calling thread, so call from
- * the main one.
- *
- * @param options.port the port of a server that is started again, so that clients find it; default a free one
- * @param options.settings server settings that differ from ours
- * @param options.wrapper a command before the server's program, such as `env` with more variables
- * @throws Error of one line; where Postgres itself complained, with the last lines of its log.
+ * @throws Error of one line, with the last lines of Postgres' log where Postgres itself complained.
  */
 export async function startPostgres(options: {
   directory: string;
   log: Pick<Logger, 'info' | 'warn'>;
+  /** That of a server that is started again, so that clients find it; default a free one. */
   port?: number;
+  /** Server settings that differ from ours. */
   settings?: Record<string, string>;
+  /** A command before the server's program, such as `env` with more variables. */
   wrapper?: readonly string[];
 }): Promise<EmbeddedPostgres> {
   makeFolder(options.directory);
   const directory = realpathSync(options.directory);
   const cluster = join(directory, CLUSTER);
   checkDataVersion(directory);
-  const binaries = findBinaries();
-  const account = chooseAccount({ postgres: binaries.postgres, cluster });
+  const programs = findPrograms();
+  const account = chooseAccount({ postgres: programs.postgres, cluster });
   await clearLeftover(cluster, options.log);
   const log = openLogFile(join(directory, 'postgres.log'));
   try {
     const password = ensurePassword(join(directory, 'password'));
-    await ensureCluster({ cluster, binaries, account, log }, password);
+    await ensureCluster({ cluster, programs, account, log }, password);
     const server = await startServer({
       cluster,
-      binaries,
+      programs,
       account,
       log,
       settings: options.settings ?? {},

@@ -1,11 +1,10 @@
 /** The server process: start until it is ready, end. */
+import { totalmem } from 'node:os';
 import type { Account } from './account.ts';
-import type { Binaries } from './binaries.ts';
 import { CHILD_ENVIRONMENT } from './cluster.ts';
-import { readServerState } from './leftover.ts';
 import type { LogFile } from './log-file.ts';
-import { killBackends, shutDown } from './processes.ts';
-import { serverSettings } from './settings.ts';
+import { killBackends, readServerState, shutDown } from './processes.ts';
+import type { Programs } from './programs.ts';
 
 /** Long enough for the recovery after a crash under load. */
 const READY_TIMEOUT_MS = 120_000;
@@ -19,7 +18,7 @@ const PORTS_TRIED_MAX = 5;
 
 type Parts = {
   cluster: string;
-  binaries: Binaries;
+  programs: Programs;
   account: Account;
   log: LogFile;
   settings: Record<string, string>;
@@ -65,12 +64,12 @@ export async function startServer(parts: Parts): Promise<Server> {
 }
 
 /** In a session of its own: an interrupt from the terminal is for us, and we stop Postgres last. */
-function launch({ cluster, binaries, account, log, settings, wrapper }: Parts, port: number) {
+function launch({ cluster, programs, account, log, settings, wrapper }: Parts, port: number) {
   const flags = Object.entries({ ...serverSettings(port), ...settings }).flatMap(([name, value]) => [
     '-c',
     `${name}=${value}`,
   ]);
-  const child = Bun.spawn([...account.launcher, ...wrapper, binaries.postgres, '-D', cluster, ...flags], {
+  const child = Bun.spawn([...account.launcher, ...wrapper, programs.postgres, '-D', cluster, ...flags], {
     stdio: ['ignore', log.descriptor, log.descriptor],
     cwd: '/',
     env: CHILD_ENVIRONMENT,
@@ -115,4 +114,37 @@ function freePort(): number {
   const { port } = listener;
   listener.stop(true);
   return port;
+}
+
+/**
+ * The server's settings travel on the command line, so an upgrade changes them for existing clusters, too. The address is loopback
+ * and the port ours alone; there is no socket file.
+ */
+function serverSettings(port: number): Record<string, string> {
+  const totalMib = totalmem() / 1024 ** 2;
+  return {
+    listen_addresses: '127.0.0.1',
+    port: `${port}`,
+    unix_socket_directories: '',
+    max_connections: '100',
+    shared_buffers: `${Math.round(Math.min(512, Math.max(64, totalMib / 16)))}MB`,
+    effective_cache_size: `${Math.round(totalMib / 2)}MB`,
+    work_mem: '16MB',
+    maintenance_work_mem: '128MB',
+    // Many short statements on solid-state storage: compiling and parallel workers cost more than they bring.
+    jit: 'off',
+    max_parallel_workers_per_gather: '0',
+    random_page_cost: '1.1',
+    // The server's own events only. A failed statement is the client's to report, and its text may be private.
+    log_min_messages: 'log',
+    log_min_error_statement: 'panic',
+    log_checkpoints: 'off',
+    log_timezone: 'UTC',
+    log_line_prefix: '%m [%p] ',
+    timezone: 'UTC',
+    // Tables that are counted by index-only scans go stale within seconds under writes.
+    autovacuum_naptime: '10s',
+    // A statement whose client is gone ends soon; so a killed service leaves no busy backend behind.
+    client_connection_check_interval: '2s',
+  };
 }

@@ -6,7 +6,7 @@ import { GetObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
 import { createPresignedPost } from '@aws-sdk/s3-presigned-post';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
 import { FORM_RULES, type FormProfile } from './form-profiles.ts';
-import { createSdkClient, type SigningIdentity } from './sdk-client.ts';
+import { createSdkClient, type SigningIdentity } from './sdk.ts';
 import { encodeUriPart } from './signature-v4.ts';
 
 /** It is made of the policy, which therefore cannot tell it. */

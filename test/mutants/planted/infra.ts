@@ -239,7 +239,7 @@ export const infra: readonly Planted[] = [
   },
   {
     mistake: 'a copy does not look whether its source is still the same',
-    file: 'src/infra/s3/calls.ts',
+    file: 'src/infra/s3/client.ts',
     text: '        CopySourceIfMatch: source.etag,\n',
     replacement: '',
     test: 'test/documents/reused-form.test.ts',
@@ -257,16 +257,16 @@ export const infra: readonly Planted[] = [
   // A loss of power.
   {
     mistake: 'the embedded database does not flush what it commits',
-    file: 'src/embedded/postgres/settings.ts',
-    text: "    timezone: 'UTC',",
-    replacement: "    timezone: 'UTC',\n    fsync: 'off',",
+    file: 'src/embedded/postgres/server.ts',
+    text: "\n    timezone: 'UTC',",
+    replacement: "\n    timezone: 'UTC',\n    fsync: 'off',",
     test: 'test/faults/power-cut.test.ts',
     name: 'knows the keys that were made',
   },
   {
     mistake: 'a new cluster takes its place before it is flushed',
     file: 'src/embedded/postgres/cluster.ts',
-    text: '  await syncCluster({ ...parts, cluster: unfinished });\n',
+    text: "  if (!(await run(parts, [others.programs.initdb, '--sync-only', '--pgdata', unfinished], '')))\n    throw failed(parts, 'be set up');\n",
     replacement: '',
     test: 'test/faults/power-cut.test.ts',
     name: 'knows the keys that were made',
@@ -274,7 +274,7 @@ export const infra: readonly Planted[] = [
   {
     mistake: 'a new cluster has no durable name',
     file: 'src/embedded/postgres/cluster.ts',
-    text: '  syncFolderNow(dirname(cluster));\n',
+    text: '  syncFolderNow(folder);\n',
     replacement: '',
     test: 'test/faults/power-cut.test.ts',
     name: 'knows the keys that were made',

