@@ -13,7 +13,7 @@ import { OPEN_ROUTES } from './open-routes.ts';
 
 export type AppDeps = {
   http: Http;
-  areas: Pick<Areas, 'routes'>;
+  areas: Areas;
   health: HealthDeps;
   settings: SettingsDeps;
   console: ConsoleDeps;
@@ -25,27 +25,19 @@ export type AppDeps = {
 export type Serve = ReturnType<Http['serve']>;
 
 /** Returns `fetch` for a server. Throws where a route is not safe (http/routes.ts). */
-export function createApp({
-  http,
-  areas: { routes },
-  health,
-  settings,
-  console,
-  version,
-  more,
-}: AppDeps): Serve {
+export function createApp({ http, areas, health, settings, console, version, more }: AppDeps): Serve {
   const app = new Elysia(ELYSIA_OPTIONS)
     .use(http.plugin)
-    .use(routes.documents(http))
-    .use(routes.gateway(http))
-    .use(routes.chat(http))
-    .use(routes.bots(http))
-    .use(routes.mcp(http))
-    .use(routes.compute(http))
-    .use(routes.usage(http))
-    .use(routes.access(http))
-    .use(routes.selfService(http))
-    .use(routes.trends(http))
+    .use(areas.documents.routes(http))
+    .use(areas.gateway.routes(http))
+    .use(areas.chat.routes(http))
+    .use(areas.bots.routes(http))
+    .use(areas.mcp.routes(http))
+    .use(areas.compute.routes(http))
+    .use(areas.usage.routes(http))
+    .use(areas.access.routes(http))
+    .use(areas.selfService(http))
+    .use(areas.trends.routes(http))
     .use(createHealth(http, health))
     .use(createSettings(http, settings))
     .use(createDocs(http, version))

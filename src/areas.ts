@@ -2,19 +2,17 @@
 
 import { join } from 'node:path';
 import { version } from '../package.json';
-import { type Access, createAccess, createSelfService } from './access/index.ts';
+import { createAccess, createSelfService } from './access/index.ts';
 import { createBots } from './bots/index.ts';
 import { createChat } from './chat/index.ts';
 import { createCompute } from './compute/index.ts';
 import type { Config } from './config.ts';
 import { systemClock } from './core/clock.ts';
-import type { OnInterrupt } from './core/interruption.ts';
 import type { Logger } from './core/logger.ts';
 import type { Principal } from './core/principal.ts';
 import { createDocuments, readIdentity } from './documents/index.ts';
 import { createGateway, MODEL_USAGE_PROJECTION, toSource } from './gateway/index.ts';
-import type { Area, Routes } from './http/area.ts';
-import type { Authenticators } from './http/credentials.ts';
+import type { Area } from './http/area.ts';
 import type { Http } from './http/http.ts';
 import type { Sql } from './infra/postgres/client.ts';
 import { createInvalidation } from './infra/postgres/invalidation.ts';
@@ -25,50 +23,29 @@ import { createMcp } from './mcp/index.ts';
 import { createTrends } from './trends/index.ts';
 import { createUsage } from './usage/index.ts';
 
-export type AreaName =
-  | 'documents'
-  | 'gateway'
-  | 'chat'
-  | 'bots'
-  | 'mcp'
-  | 'compute'
-  | 'usage'
-  | 'access'
-  | 'selfService'
-  | 'trends';
-
 /** Bun's fetch goes by them. */
 const PROXY_VARIABLES = ['HTTP_PROXY', 'HTTPS_PROXY', 'http_proxy', 'https_proxy'];
 
-export type Areas = Area & {
-  /** By the names of the areas. */
-  routes: Record<AreaName, Routes>;
-  authenticators: Authenticators;
-  bootstrap: Access['bootstrap'];
-  /** Reads again what can change while the service runs. */
-  reload(): Promise<void>;
-};
+export type Areas = Awaited<ReturnType<typeof createAreas>>;
 
 export type Clients = {
   sql: Sql;
   /** Pool and session settings of searches. */
   searchSql: Sql;
-  /** A small pool for checking credentials. */
-  lookUpSql: Sql;
   objects: ObjectStore;
 };
 
 export async function createAreas(
   config: Config,
-  { sql, searchSql, lookUpSql, objects }: Clients,
-  { http, onInterrupt, log }: { http: Http; onInterrupt: OnInterrupt; log: Logger },
-): Promise<Areas> {
+  { sql, searchSql, objects }: Clients,
+  { http, shutdown, log }: { http: Http; shutdown: AbortSignal; log: Logger },
+) {
   const clock = systemClock;
   const invalidation = createInvalidation({ sql, log });
   const infrastructure = createInfrastructure({
     config,
     sql,
-    pools: { main: sql, search: searchSql, 'look-ups': lookUpSql },
+    pools: { main: sql, search: searchSql },
     objects,
     invalidation,
     clock,
@@ -86,14 +63,13 @@ export async function createAreas(
   });
   const access = createAccess({
     sql,
-    lookUpSql,
     invalidation,
     wakeMover: usage.wakeMover,
     clock,
     log,
     settings: config.access,
   });
-  const compute = createCompute({ settings: config.compute, onInterrupt, log });
+  const compute = createCompute({ settings: config.compute, shutdown, log });
   const gateway = createGateway({
     sql,
     record: usage.record,
@@ -103,7 +79,7 @@ export async function createAreas(
     bodyBytesMax: config.gateway.bodyBytesMax,
     connectsDirectly: !PROXY_VARIABLES.some((name) => config.gateway.variable(name)),
     embed: compute.embed,
-    onInterrupt,
+    shutdown,
     clock,
     log,
   });
@@ -139,7 +115,7 @@ export async function createAreas(
     settings: config.chat,
     requireWorkspace: access.requireWorkspace,
     wakeMover: usage.wakeMover,
-    onInterrupt,
+    shutdown,
     log,
   });
   const bots = createBots({
@@ -168,58 +144,24 @@ export async function createAreas(
     log,
   });
 
-  // In the order of start, where each needs some of those before it and none of those after it, and of the interface.
-  const started: Area[] = [
-    infrastructure,
-    usage,
-    access,
-    compute,
-    gateway,
-    documents,
-    chat,
-    bots,
-    mcp,
-    work,
-    trends,
-  ];
-  const served: Area[] = [
-    infrastructure,
-    documents,
-    gateway,
-    chat,
-    bots,
-    mcp,
-    compute,
-    usage,
-    access,
-    work,
-    trends,
-  ];
+  // In the order of start: each needs some of those before it and none of those after it.
+  const parts = { infrastructure, usage, access, compute, gateway, documents, chat, bots, mcp, work, trends };
+  const all: Area[] = Object.values(parts);
   return {
-    routes: {
-      documents: documents.routes,
-      gateway: gateway.routes,
-      chat: chat.routes,
-      bots: bots.routes,
-      mcp: mcp.routes,
-      compute: compute.routes,
-      usage: usage.routes,
-      access: access.routes,
-      selfService: createSelfService({ sql, remaining: gateway.remaining }),
-      trends: trends.routes,
-    },
-    jobs: started.flatMap(({ jobs }) => jobs),
-    checks: served.flatMap(({ checks }) => checks),
-    metrics: served.flatMap(({ metrics }) => metrics),
+    ...parts,
+    selfService: createSelfService({ sql, remaining: gateway.remaining }),
+    jobs: all.flatMap(({ jobs }) => jobs),
+    checks: all.flatMap(({ checks }) => checks),
+    metrics: all.flatMap(({ metrics }) => metrics),
     authenticators: {
       ...access.authenticators,
       anonymous: config.gateway.anonymous ? anonymousIn(config.bootstrap.workspace ?? 'default') : undefined,
     },
-    async reload() {
+    /** Reads again what can change while the service runs. */
+    async reload(): Promise<void> {
       await gateway.reload();
       documents.reload();
     },
-    bootstrap: access.bootstrap,
   };
 }
 

@@ -33,7 +33,8 @@ export const connectForSearch = (url: string, log: Logger): Sql =>
     applicationName: 'atrium-search',
     log,
     json: LOSSLESS,
-    manyForms: true,
+    statementsMax: 1000,
+    connectionsMax: 10,
     settings: {
       max_parallel_workers_per_gather: '0',
       // Pages are mostly in memory: reading them costs less than testing the rows in them.
@@ -47,13 +48,6 @@ export const connectForSearch = (url: string, log: Logger): Sql =>
       'hnsw.iterative_scan': 'relaxed_order',
     },
   });
-
-/**
- * A pool for looking up keys, sessions and workspaces, which every request does first: however many slow writes occupy the main pool,
- * credentials are checked at once.
- */
-export const connectForLookUps = (url: string, log: Logger): Sql =>
-  connectPostgres({ url, applicationName: 'atrium-look-ups', log, json: LOSSLESS, connectionsMax: 2 });
 
 /**
  * Connects to the database and brings its schema up to date. A database that is still starting is waited for;

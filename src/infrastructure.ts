@@ -1,10 +1,12 @@
 // The parts that all areas use: the database, the object store, the notices of changes, and the queue of jobs.
 
+import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from './config.ts';
 import type { Clock } from './core/clock.ts';
 import { createDiskProbe } from './core/disk-fault.ts';
 import type { Logger } from './core/logger.ts';
+import { createPeriodic } from './core/periodic.ts';
 import { postgresFolder } from './database.ts';
 import type { Area } from './http/area.ts';
 import { gauge } from './http/metrics.ts';
@@ -14,7 +16,6 @@ import type { Invalidation } from './infra/postgres/invalidation.ts';
 import type { JobQueue, QueueState } from './infra/postgres/job-queue.ts';
 import { createBucketJob } from './infra/s3/bucket.ts';
 import type { ObjectStore } from './infra/s3/client.ts';
-import { createDiskMetrics, databaseMetrics } from './infrastructure-metrics.ts';
 
 /** Confirms and expiries compare the two clocks; with minutes between them, requests that are in time would be refused. */
 const CLOCK_SKEW_MS_MAX = 60_000;
@@ -24,6 +25,8 @@ const CLOCK_SKEW_MS_MAX = 60_000;
  * something keeps the worker from them; a long queue that is being worked off is no fault.
  */
 const JOB_LAG_SECONDS_MAX = 300;
+
+const DISK_INTERVAL_MS = 15_000;
 
 export type InfrastructureDeps = {
   config: Pick<Config, 'dataDir' | 'objects'>;
@@ -71,10 +74,23 @@ export function createInfrastructure(deps: InfrastructureDeps): Area {
       ? { state: 'ready' }
       : { state: 'degraded', detail: 'no notices from the database: every key is looked up' };
 
-  const disk = createDiskMetrics(config.dataDir, log);
+  let disk: { free: number; size: number } | undefined;
+  // At an interval, because a scrape must not wait for a disk that hangs.
+  const diskJob = createPeriodic({
+    name: 'service.disk',
+    intervalMs: DISK_INTERVAL_MS,
+    run: async () => {
+      const { bavail, blocks, bsize } = await statfs(config.dataDir);
+      disk = { free: bavail * bsize, size: blocks * bsize };
+    },
+    log,
+  });
+  const ofDisk = (figure: 'free' | 'size') => () => (disk === undefined ? [] : [{ value: disk[figure] }]);
+  const byPool = (figure: 'busy' | 'max' | 'waiting') => () =>
+    Object.entries(pools).map(([pool, each]) => ({ labels: { pool }, value: each.use()[figure] }));
   return {
     jobs: [
-      disk.job,
+      diskJob,
       // The embedded store makes its bucket itself.
       ...(config.objects.external === undefined ? [] : [createBucketJob(objects, log)]),
       { name: 'postgres.invalidation', start: invalidation.start, stop: invalidation.close },
@@ -84,7 +100,18 @@ export function createInfrastructure(deps: InfrastructureDeps): Area {
       { name: 'object_store', essential: false, check: checkObjectStore },
       { name: 'key_revocation', essential: false, check: checkKeyRevocation },
     ],
-    metrics: [...disk.metrics, ...databaseMetrics(pools)],
+    metrics: [
+      gauge(
+        'atrium_data_folder_free_bytes',
+        'Bytes free on the disk of DATA_DIR.',
+        ofDisk('free'),
+        'largest',
+      ),
+      gauge('atrium_data_folder_disk_bytes', 'Size of that disk.', ofDisk('size'), 'largest'),
+      gauge('atrium_database_connections_busy', 'Connections that run statements.', byPool('busy')),
+      gauge('atrium_database_connections_max', 'The most connections that a pool opens.', byPool('max')),
+      gauge('atrium_database_waiting', 'Statements that wait for a connection.', byPool('waiting')),
+    ],
   };
 }
 
@@ -124,30 +151,15 @@ export function createQueuedWork(queue: JobQueue): Area {
     if (reasons.length === 0) return { state: 'ready', ...state };
     return { state: 'degraded', detail: reasons.join('; '), ...state };
   };
-  const byKind = (read: (state: QueueState) => number) => () =>
-    latest.map((state) => ({ labels: { kind: state.kind }, value: read(state) }));
+  const byKind = (figure: 'waiting' | 'lagSeconds' | 'givenUp') => () =>
+    latest.map((state) => ({ labels: { kind: state.kind }, value: state[figure] }));
   return {
     jobs: [queue.job],
     checks: [{ name: 'jobs', essential: false, check }],
     metrics: [
-      gauge(
-        'atrium_jobs_waiting',
-        'Jobs that wait, of all processes.',
-        byKind(({ waiting }) => waiting),
-        'largest',
-      ),
-      gauge(
-        'atrium_jobs_lag_seconds',
-        'For how long the first of them has been due.',
-        byKind(({ lagSeconds }) => lagSeconds),
-        'largest',
-      ),
-      gauge(
-        'atrium_jobs_given_up',
-        'Jobs that failed at their last attempt.',
-        byKind(({ givenUp }) => givenUp),
-        'largest',
-      ),
+      gauge('atrium_jobs_waiting', 'Jobs that wait, of all processes.', byKind('waiting'), 'largest'),
+      gauge('atrium_jobs_lag_seconds', 'How long the first has been due.', byKind('lagSeconds'), 'largest'),
+      gauge('atrium_jobs_given_up', 'Jobs that failed at their last attempt.', byKind('givenUp'), 'largest'),
     ],
   };
 }

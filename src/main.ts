@@ -8,10 +8,9 @@ import { renderSettings, SettingsError } from './core/settings-reader.ts';
 import { checkDataFolder } from './embedded/data-folder.ts';
 import { checkStart, refuseArguments } from './preflight.ts';
 import { startBacking } from './processes/backing.ts';
-import { endLeftovers } from './processes/leftovers.ts';
 import { linkToOwner, ONE_OF_SEVERAL, type Owner } from './processes/owner.ts';
 import { runProcesses } from './processes/run.ts';
-import { createSignals, OWNER_ENDED, renderEnding, type Signals } from './processes/signals.ts';
+import { createSignals, renderEnding, type Signals } from './processes/signals.ts';
 import { SETTINGS } from './settings.ts';
 import { announceStart } from './welcome.ts';
 
@@ -33,7 +32,6 @@ async function main(owner: Owner | undefined): Promise<void> {
   const signals = createSignals(config.server.sharesPort);
   for (const sentence of config.unknownSettings) log.warn({}, sentence);
   try {
-    if (owner === undefined) await endLeftovers(config.dataDir, log);
     await checkStart(config);
     // Last, for it makes the folder where there is none.
     if (owner === undefined) checkDataFolder(config.dataDir);
@@ -59,10 +57,9 @@ async function runAlone(config: Config, { log, signals, owner }: Surroundings): 
   // by the owner of several processes.
   const [backing, { startService }] = await Promise.all([startBacking(config, log), import('./service.ts')]);
   try {
-    const beforeListening = async () => owner?.mayListen();
     // A start may wait for a database that is away; an end does not wait for the start.
     const service = await Promise.race([
-      startService(config, backing, log, { beforeListening, siblings: owner?.siblings }),
+      startService(config, backing, log, { siblings: owner?.siblings }),
       ending,
     ]);
     if (typeof service === 'string')
@@ -73,7 +70,6 @@ async function runAlone(config: Config, { log, signals, owner }: Surroundings): 
       owner?.ready();
       onReload(() => void service.reload());
       const signal = await ending;
-      if (signal === OWNER_ENDED) service.leavePort();
       const running = service.running();
       const requests = running === 1 ? 'one request is' : `${running} requests are`;
       const work = running === 0 ? undefined : `${requests} finished first`;

@@ -4,13 +4,13 @@ import { version } from '../package.json';
 import { createApp, listen } from './app.ts';
 import { createAreas } from './areas.ts';
 import type { Config, S3Settings } from './config.ts';
-import { createInterruption } from './core/interruption.ts';
+import { unavailable } from './core/errors.ts';
 import { createLifecycle } from './core/lifecycle.ts';
 import type { AccessLog, Logger } from './core/logger.ts';
 import { toOrigin } from './core/origin.ts';
 import type { Siblings } from './core/siblings.ts';
 import { until } from './core/wait.ts';
-import { connectDatabase, connectForLookUps, connectForSearch, untilReachable } from './database.ts';
+import { connectDatabase, connectForSearch, untilReachable } from './database.ts';
 import { type FirstKey, keepFirstKey } from './first-key.ts';
 import { Admission } from './http/admission.ts';
 import type { Routes } from './http/area.ts';
@@ -33,8 +33,6 @@ export type Service = {
   reload(): Promise<void>;
   /** Requests that are being answered. */
   running(): number;
-  /** Takes no new connections from now on: another start may have the port. */
-  leavePort(): void;
   /** Refuses new requests, finishes the running ones and the jobs, and closes every client. */
   stop(): Promise<void>;
 };
@@ -42,8 +40,6 @@ export type Service = {
 type ServiceOptions = {
   /** Served beside the interface's. */
   moreRoutes?: Routes;
-  /** Awaited when everything else is done; it sees to it that the port is free. */
-  beforeListening?: () => Promise<void>;
   /** Of one of several processes. */
   siblings?: Siblings | undefined;
 };
@@ -55,17 +51,17 @@ export async function startService(
   config: Config,
   backing: { databaseUrl: string; s3: S3Settings },
   log: Logger & { access: AccessLog },
-  { moreRoutes, beforeListening, siblings }: ServiceOptions = {},
+  { moreRoutes, siblings }: ServiceOptions = {},
 ): Promise<Service> {
   const { bucket, region, formProfile } = config.objects;
   const sql = await connectDatabase(backing.databaseUrl, log);
   const searchSql = connectForSearch(backing.databaseUrl, log);
-  const lookUpSql = connectForLookUps(backing.databaseUrl, log);
   const objects = createObjectStore({ ...backing.s3, bucket, region, formProfile });
-  const interruption = createInterruption();
+  /** Aborts at the end of a shutdown's time, for the work that still runs. */
+  const shutdown = new AbortController();
   let ending = false;
   const admission = new Admission(log, config.memoryMax);
-  interruption.onInterrupt(() => admission.end());
+  shutdown.signal.addEventListener('abort', () => admission.end(), { once: true });
   const http = createHttp({
     authenticators: () => areas.authenticators,
     admission,
@@ -74,10 +70,10 @@ export async function startService(
     log,
     access: log.access,
     explainFailure: explainOutage,
-    onInterrupt: interruption.onInterrupt,
+    shutdown: shutdown.signal,
   });
-  const clients = { sql, searchSql, lookUpSql, objects };
-  const areas = await createAreas(config, clients, { http, onInterrupt: interruption.onInterrupt, log });
+  const clients = { sql, searchSql, objects };
+  const areas = await createAreas(config, clients, { http, shutdown: shutdown.signal, log });
   const checks = [
     ...areas.checks,
     { name: 'capacity', essential: true, check: async () => admission.readiness() },
@@ -113,7 +109,7 @@ export async function startService(
   const close = async (timeoutMs: number): Promise<void> => {
     await lifecycle.stop(timeoutMs);
     objects.close();
-    await Promise.all([sql, searchSql, lookUpSql].map(closeDatabase));
+    await Promise.all([sql, searchSql].map(closeDatabase));
   };
   const { host, port, sharesPort, shutdownTimeoutMs, shutdownDelayMs } = config.server;
   const open = (): void => {
@@ -125,12 +121,9 @@ export async function startService(
   };
   let first: FirstKey;
   try {
-    // Each request looks up its key first, and making a connection for that may take a busy machine longer than it waits.
-    const connected = untilReachable(log, () => lookUpSql`select 1`);
-    await Promise.all([lifecycle.start(), connected]);
+    await lifecycle.start();
     // Nothing is ready before the key that was asked for is: the first request may come with it.
-    first = await untilReachable(log, () => keepFirstKey(config, areas.bootstrap));
-    await beforeListening?.();
+    first = await untilReachable(log, () => keepFirstKey(config, areas.access.bootstrap));
     open();
   } catch (error) {
     await close(shutdownTimeoutMs);
@@ -140,25 +133,20 @@ export async function startService(
   const pending = (): number => Math.max(http.running(), server?.pendingRequests ?? 0);
 
   const isIdle = (): boolean => pending() === 0;
-  let hasPort = true;
 
   return {
     url: toOrigin(host, server?.port ?? port),
     first,
     running: pending,
     reload: areas.reload,
-    leavePort() {
-      hasPort = false;
-      void server?.stop();
-    },
     async stop() {
       ending = true;
       // Balancers see it at `/readyz`, and send nothing more by the end of this time.
-      if (hasPort) await Bun.sleep(shutdownDelayMs);
+      await Bun.sleep(shutdownDelayMs);
       const deadline = performance.now() + shutdownTimeoutMs;
       http.refuseNewRequests();
       if (!(await until(isIdle, { everyMs: 10, timeoutMs: shutdownTimeoutMs * 0.7 }))) {
-        interruption.interrupt();
+        shutdown.abort(unavailable('The service is shutting down'));
         await until(isIdle, { everyMs: 10, timeoutMs: shutdownTimeoutMs * 0.05 });
       }
       await server?.stop(true);

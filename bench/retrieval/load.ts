@@ -3,9 +3,8 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { LOCAL_EMBEDDING_MODEL } from '../../src/core/embed-texts.ts';
-import { createLexemes, type Lexemes, toVector } from '../../src/documents/retrieval/lexemes.ts';
+import { createLexemes, toVector } from '../../src/documents/retrieval/lexemes.ts';
 import { OCCURRENCES_MAX } from '../../src/documents/retrieval/limits.ts';
-import { createTakeStatistics } from '../../src/documents/retrieval/statistics.ts';
 import { createStemmer, type Stems, unstemmed } from '../../src/documents/retrieval/stems.ts';
 import { openDataFolder } from '../../src/embedded/data-folder.ts';
 import { startPostgres } from '../../src/embedded/postgres/index.ts';
@@ -62,7 +61,6 @@ export async function ensurePassages(
     await step('passages and words', () => copyPassages(sql, server.url, workspace));
     await step('vectors', () => insertVectors(sql, workspace));
     await step('indexes', restore);
-    await step('statistics', () => createTakeStatistics(sql)(new AbortController().signal));
     await step('vacuum', () => sql.unsafe('VACUUM (ANALYZE)'));
     await sql.unsafe('CHECKPOINT');
     writeFileSync(mark, wanted);
@@ -123,7 +121,10 @@ async function insertVectors(sql: Sql, workspace: Workspace): Promise<void> {
 }
 
 /** As `toVector` makes them of one word after the other, each of which is looked at once: a million passages in a tenth of the time. */
-function createToWords(lexemes: Lexemes, stems: Stems): (ranks: readonly number[]) => string {
+function createToWords(
+  lexemes: ReturnType<typeof createLexemes>,
+  stems: Stems,
+): (ranks: readonly number[]) => string {
   const forms: string[] = [];
   const known = new Map<string, number>();
   const numbersOf = (word: string): number[] =>

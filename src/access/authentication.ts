@@ -1,15 +1,20 @@
 // Keys → principals, from a cache where possible.
 
-import { type CachedLookup, createCachedLookup } from '../core/cached-lookup.ts';
+import { createBatcher } from '../core/batcher.ts';
+import { createCachedLookup } from '../core/cached-lookup.ts';
 import type { Clock } from '../core/clock.ts';
 import { toEmailKey } from '../core/email.ts';
 import { unavailable } from '../core/errors.ts';
+import type { WakeEventMover } from '../core/event.ts';
+import type { Job } from '../core/lifecycle.ts';
+import type { Logger } from '../core/logger.ts';
 import { type Principal, SCOPES, type Scope } from '../core/principal.ts';
 import { isUnavailable, withDeadline } from '../infra/postgres/client.ts';
+import type { Invalidation } from '../infra/postgres/invalidation.ts';
 import { hashSecret, isKeyText } from './key-text.ts';
-import type { createLastUses } from './last-uses.ts';
 import {
   COOLDOWN_MS,
+  LAST_USE_DELAY_MS,
   LAST_USE_INTERVAL_MS,
   LOOKUP_TIMEOUT_MS,
   OUTAGE_MS_MAX,
@@ -21,38 +26,27 @@ import type { KeyStore, LiveKey } from './store/keys.ts';
 /** The principal of a key until it expires. `lastUseAtMs`: the last use that is recorded. */
 type Known = { principal: Principal; expiresAtMs: number; lastUseAtMs: number };
 
+type KnownKeys = ReturnType<typeof createCachedLookup<Known>>;
 type Found = Principal | undefined | Promise<Principal | undefined>;
 
-export type AuthenticationDeps = {
-  store: Pick<KeyStore, 'findLive'>;
-  /** Whether notifications of changes arrive; while they do not, every key is looked up. */
-  informed(): boolean;
-  lastUses: Pick<ReturnType<typeof createLastUses>, 'add'>;
+type Invalidations = Pick<Invalidation, 'subscribe' | 'connected'>;
+
+type AuthenticationDeps = {
+  store: KeyStore;
+  /** While no notifications of changes arrive, every key is looked up. */
+  invalidation: Invalidations;
+  lastUses: LastUses;
   clock: Clock;
 };
 
-export type Authentication = {
-  /**
-   * The principal of a key's text, without a promise where it is cached; undefined for a text that is no valid key.
-   * `tolerant`: during an outage of the database, a key that was valid within the last hour is accepted.
-   */
-  authenticate(text: string, tolerant?: boolean): Found;
-  principalOf(hash: string): Found;
-  /** Drops one key, or all: the next use looks it up in the database. */
-  drop(hash: string): void;
-  reset(): void;
-};
+export type Authentication = ReturnType<typeof createAuthentication>;
 
 /**
  * Stale-on-error: while the database does not answer, a key that was valid less than 30 s ago is still accepted; others
  * are refused with 503.
  */
-export function createAuthentication({
-  store,
-  informed,
-  lastUses,
-  clock,
-}: AuthenticationDeps): Authentication {
+export function createAuthentication({ store, invalidation, lastUses, clock }: AuthenticationDeps) {
+  const informed = invalidation.connected;
   const cache = createCachedLookup<Known>({
     load: async (hash) => toKnown(await withDeadline(store.findLive(hash), LOOKUP_TIMEOUT_MS)),
     ttlMs: PRINCIPAL_TTL_MS,
@@ -117,18 +111,25 @@ export function createAuthentication({
     return accept(known);
   };
 
-  return {
+  const authentication = {
+    /** The principal of the key with this hash; undefined for one that is not valid. */
     principalOf,
-    authenticate(text, tolerant = false) {
+    /**
+     * The principal of a key's text, without a promise where it is cached; undefined for a text that is no valid key.
+     * `tolerant`: during an outage of the database, a key that was valid within the last hour is accepted.
+     */
+    authenticate(text: string, tolerant = false): Found {
       if (!isKeyText(text)) return undefined;
       const hash = hashSecret(text);
       return (tolerant ? tolerate(hash) : undefined) ?? principalOf(hash);
     },
-    drop(hash) {
+    /** Drops one key: its next use looks it up in the database. */
+    drop(hash: string): void {
       cache.drop(hash);
       staleKeys.forget(hash);
     },
-    reset() {
+    /** Drops all keys. */
+    reset(): void {
       cache.reset();
       staleKeys.reset();
       if (!informed()) return;
@@ -137,6 +138,25 @@ export function createAuthentication({
       cooldownUntil = Number.NEGATIVE_INFINITY;
     },
   };
+  invalidation.subscribe('access', authentication.drop, authentication.reset);
+  return authentication;
+}
+
+/** What follows the commit of a change: caches drop its keys, and its events are moved at once. */
+export class Commits {
+  private readonly authentication: Authentication;
+  private readonly wakeMover: WakeEventMover;
+
+  constructor(authentication: Authentication, wakeMover: WakeEventMover) {
+    this.authentication = authentication;
+    this.wakeMover = wakeMover;
+  }
+
+  /** The database notifies the other processes; this one drops its entries before it answers. */
+  follow(changedKeyHashes: readonly string[] = []): void {
+    for (const hash of changedKeyHashes) this.authentication.drop(hash);
+    this.wakeMover();
+  }
 }
 
 /**
@@ -144,7 +164,7 @@ export function createAuthentication({
  * arrive. When they arrive again, all earlier results are dropped, because notifications may have been lost. A result
  * that may be older than a notification, or than their loss, is not kept.
  */
-function createStaleKeys({ cache, informed }: { cache: CachedLookup<Known>; informed(): boolean }) {
+function createStaleKeys({ cache, informed }: { cache: KnownKeys; informed(): boolean }) {
   const entries = new Map<string, { known: Known; until: number }>();
   /** Number of notifications and of resets so far. */
   let changes = 0;
@@ -195,3 +215,35 @@ function toKnown(live: LiveKey | undefined): Known | undefined {
 }
 
 const isScope = (text: string): text is Scope => (SCOPES as readonly string[]).includes(text);
+
+type LastUses = ReturnType<typeof createLastUses>;
+
+const USES_PER_STATEMENT = 1000;
+
+/**
+ * Writes the last uses of keys in batches, so that no request waits for it. A batch that cannot be written is dropped,
+ * because the next use of a key, a minute later, is written again.
+ */
+export function createLastUses({ store, log }: { store: KeyStore; log: Logger }) {
+  const batcher = createBatcher<{ keyId: string; usedAt: Date }>({
+    itemsMax: USES_PER_STATEMENT,
+    waitingMax: PRINCIPALS_MAX,
+    delayMs: LAST_USE_DELAY_MS,
+    run: async (uses) => {
+      try {
+        await store.recordUses(uses, LAST_USE_INTERVAL_MS);
+      } catch (error) {
+        log.warn({ err: error, keys: uses.length }, 'the last uses of keys could not be written');
+      }
+    },
+  });
+  return {
+    add: batcher.add,
+    job: {
+      name: 'access.last-uses',
+      start: () => undefined,
+      stop: batcher.flush,
+      settle: batcher.flush,
+    } satisfies Job,
+  };
+}

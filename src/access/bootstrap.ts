@@ -8,8 +8,8 @@ import { createKeyText, hashSecret, isKeyText, shownPrefix } from './key-text.ts
 import { createLink } from './sessions.ts';
 import { createKeyStore, type NewKey } from './store/keys.ts';
 import { createSessionStore } from './store/sessions.ts';
-import { createWorkspaceStore } from './store/workspaces.ts';
 import { administratorOf, isReservedWorkspaceName, isWorkspaceName } from './workspace-names.ts';
+import { createWorkspaceStore } from './workspaces.ts';
 
 /**
  * The first workspace. `key`: the text of its key. Without one, a key is generated, and `keep` is called with it before the

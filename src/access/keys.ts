@@ -1,42 +1,28 @@
+// The keys of a workspace. The text of a key stands only in the answer that creates it.
+
+import type { Static } from '@sinclair/typebox';
+import { Elysia } from 'elysia';
 import type { Clock } from '../core/clock.ts';
 import { parseDateTime } from '../core/date-time.ts';
 import { toEmailKey } from '../core/email.ts';
 import { conflict, notFound, valueError } from '../core/errors.ts';
-import type { WakeEventMover } from '../core/event.ts';
-import { newId } from '../core/ids.ts';
+import { isUuid, newId } from '../core/ids.ts';
 import type { Principal } from '../core/principal.ts';
-import { type Page, type PageRequest, toPage } from '../http/paging.ts';
+import type { Http } from '../http/http.ts';
+import { answer, json, parameters, refusals } from '../http/input.ts';
+import { PageQuery, pageAnswer, toPage, toPageRequest } from '../http/paging.ts';
+import { WorkspacePath } from '../http/schemas.ts';
+import type { Commits } from './authentication.ts';
+import { type Caller, refuseUnlessOperator } from './changes.ts';
+import { KEY_CREATE_EXAMPLE, KEY_CREATED_EXAMPLE, KEY_EXAMPLE } from './examples.ts';
 import { createKeyText, hashSecret, shownPrefix } from './key-text.ts';
-import { type Caller, refuseUnlessOperator } from './operators.ts';
-import {
-  type KeyCreate,
-  type KeyCreated,
-  type KeyPatch,
-  type KeyRead,
-  type KeyRotate,
-  toLimits,
-} from './schema.ts';
+import { KeyCreate, KeyCreated, KeyPage, KeyPatch, KeyPath, KeyRead, KeyRotate, toLimits } from './schema.ts';
 import type { FoundKey, Key, KeyReference, KeyStore, Secret } from './store/keys.ts';
+import type { WorkspaceStore } from './workspaces.ts';
 
-/** The parts that the administration of users and that of keys need beside their stores. */
-export type Administration = {
-  requireWorkspace(id: string): Promise<void>;
-  /** Drops the cached principals of the keys with these hashes. */
-  forget(keyHashes: readonly string[]): void;
-  wakeMover: WakeEventMover;
-  clock: Clock;
-};
+type KeysDeps = { store: KeyStore; workspaces: WorkspaceStore; commits: Commits; clock: Clock };
 
-export type Keys = ReturnType<typeof createKeys>;
-
-/** The keys of a workspace. The text of a key stands only in the answer that creates it. */
-export function createKeys({
-  store,
-  requireWorkspace,
-  forget,
-  wakeMover,
-  clock,
-}: Administration & { store: KeyStore }) {
+function createKeys({ store, workspaces, commits, clock }: KeysDeps) {
   /** Throws 404; 403 when others than operators ask for a key with the scope `operator`. */
   const findWithinReach = async (principal: Principal, reference: KeyReference): Promise<FoundKey> => {
     const key = await store.find(reference);
@@ -46,18 +32,13 @@ export function createKeys({
   };
 
   return {
-    async list(workspaceId: string, page: PageRequest): Promise<Page<KeyRead>> {
-      await requireWorkspace(workspaceId);
-      return toPage(await store.list(workspaceId, page), page.limit, render);
-    },
-
     /**
      * Creates a key for the user of `user_email`, by default the caller's own e-mail; if no user has it, one is created.
      * Throws 404 for an unknown workspace, 422 for an expiry in the past, and 403 when others than operators give the scope
      * `operator`, or ask for a key for another user who is an operator.
      */
     async create({ principal, author }: Caller, workspaceId: string, wanted: KeyCreate): Promise<KeyCreated> {
-      await requireWorkspace(workspaceId);
+      await workspaces.require(workspaceId);
       const userEmail = toEmailKey(wanted.user_email ?? principal.email);
       refuseUnlessOperator(principal, wanted.scopes.includes('operator'));
       if (userEmail !== principal.email)
@@ -75,7 +56,7 @@ export function createKeys({
         author,
       });
       if (key === undefined) throw new Error('a new key has the hash of another one');
-      wakeMover();
+      commits.follow();
       return { ...render(key), key: text };
     },
 
@@ -92,7 +73,7 @@ export function createKeys({
       refuseUnlessOperator(principal, changes.disabled === false && actsForOtherOperator(key, principal));
       const changed = await store.update(reference, changes, author);
       if (changed === undefined) throw keyNotFound();
-      forget([changed.hash]);
+      commits.follow([changed.hash]);
       return render(changed.key);
     },
 
@@ -120,7 +101,7 @@ export function createKeys({
         const replaced = (await store.find(reference)) !== undefined;
         throw replaced ? conflict('The key has been rotated already') : keyNotFound();
       }
-      forget([rotated.oldHash]);
+      commits.follow([rotated.oldHash]);
       return { ...render(rotated.key), key: text };
     },
 
@@ -129,7 +110,7 @@ export function createKeys({
       await findWithinReach(principal, reference);
       const hash = await store.revoke(reference, clock.now(), author);
       if (hash === undefined) throw keyNotFound();
-      forget([hash]);
+      commits.follow([hash]);
     },
   };
 }
@@ -167,3 +148,121 @@ const render = (key: Key): KeyRead => ({
   expires_at: key.expiresAt?.toISOString() ?? null,
   last_used_at: key.lastUsedAt?.toISOString() ?? null,
 });
+
+const ADMINISTRATION = { key: { in: 'administration', scope: 'admin' } } as const;
+const ITEM = { ...ADMINISTRATION, work: 'exempt', params: parameters(KeyPath) } as const;
+
+/** No cache, in the browser or on the way, keeps a secret. */
+const answerWithKey = (key: KeyCreated): Response =>
+  Response.json(key, { status: 201, headers: { 'cache-control': 'no-store' } });
+
+const toReference = (params: Static<typeof KeyPath>): KeyReference => ({
+  workspaceId: params.workspace_id,
+  keyId: params.key_id,
+});
+
+export function keyRoutes({ plugin }: Http, deps: KeysDeps) {
+  const { store, workspaces } = deps;
+  const keys = createKeys(deps);
+  return new Elysia({
+    name: 'access.keys',
+    prefix: '/admin/api/workspaces/:workspace_id/keys',
+    tags: ['access'],
+  })
+    .use(plugin)
+    .get(
+      '',
+      async ({ params, query }) => {
+        const page = toPageRequest(query, isUuid);
+        await workspaces.require(params.workspace_id);
+        return toPage(await store.list(params.workspace_id, page), page.limit, render);
+      },
+      {
+        ...ADMINISTRATION,
+        work: 'exempt',
+        params: parameters(WorkspacePath),
+        query: parameters(PageQuery),
+        response: {
+          ...pageAnswer('A page of keys, without the keys themselves.', KeyPage, KEY_EXAMPLE),
+          ...refusals(404),
+        },
+        detail: {
+          operationId: 'access.list-keys',
+          summary: 'List the keys of a workspace that are not revoked, newest first',
+        },
+      },
+    )
+    .post(
+      '',
+      async ({ principal, author, params, body }) =>
+        answerWithKey(await keys.create({ principal, author }, params.workspace_id, body)),
+      {
+        ...ADMINISTRATION,
+        events: ['auth.user.create'],
+        audits: ['access.create-key', 'access.create-user'],
+        params: parameters(WorkspacePath),
+        body: json(KeyCreate, { example: KEY_CREATE_EXAMPLE }),
+        response: {
+          201: answer({ description: 'The key.', schema: KeyCreated, example: KEY_CREATED_EXAMPLE }),
+          ...refusals(404),
+        },
+        detail: {
+          operationId: 'access.create-key',
+          summary: 'Create a key',
+          description:
+            'The key is in this answer and in no other. It acts for the person of `user_email` (who is added to the ' +
+            'workspace if need be), or of the e-mail of the caller. Only operators give the scope `operator`, or ' +
+            'create keys that act for another operator.',
+        },
+      },
+    )
+    .patch(
+      '/:key_id',
+      ({ principal, author, params, body }) => keys.update({ principal, author }, toReference(params), body),
+      {
+        ...ITEM,
+        audits: ['access.update-key'],
+        body: json(KeyPatch, { example: { disabled: true } }),
+        response: {
+          200: answer({ description: 'The changed key.', schema: KeyRead, example: KEY_EXAMPLE }),
+          ...refusals(404),
+        },
+        detail: { operationId: 'access.update-key', summary: 'Rename, disable or enable a key' },
+      },
+    )
+    .post(
+      '/:key_id/rotate',
+      async ({ principal, author, params, body }) =>
+        answerWithKey(await keys.rotate({ principal, author }, toReference(params), body)),
+      {
+        ...ITEM,
+        audits: ['access.rotate-key'],
+        body: json(KeyRotate, { example: { grace_seconds: 3600 }, optional: true }),
+        response: {
+          201: answer({ description: 'The new key.', schema: KeyCreated, example: KEY_CREATED_EXAMPLE }),
+          ...refusals(404, 409),
+        },
+        detail: {
+          operationId: 'access.rotate-key',
+          summary: 'Replace a key by a new one with the same name, owner, scopes and limits',
+          description:
+            'The old key ends at once, unless the body says `{"grace_seconds": n}`. With `expires_at` in the body ' +
+            "the new key has that expiry, else the old one's. The body may be absent.",
+        },
+      },
+    )
+    .delete(
+      '/:key_id',
+      ({ principal, author, params }) => keys.revoke({ principal, author }, toReference(params)),
+      {
+        ...ITEM,
+        audits: ['access.revoke-key'],
+        response: { 204: answer({ description: 'Revoked; no content.' }), ...refusals(404) },
+        detail: {
+          operationId: 'access.revoke-key',
+          summary: 'Revoke a key',
+          description: 'From this answer on no request with the key is accepted.',
+        },
+      },
+    );
+}

@@ -18,6 +18,10 @@ import {
 import { GRACE_SECONDS_MAX } from './limits.ts';
 import { WORKSPACE_NAME_PATTERN } from './workspace-names.ts';
 
+/** How a person signed in to the portal: with a key, with a one-time link, or at an OpenID Connect provider. */
+export const PROVIDERS = ['key', 'link', 'oidc'] as const;
+export type Provider = (typeof PROVIDERS)[number];
+
 const NAME_LENGTH_MAX = 200;
 
 const Id = Type.String({ format: 'uuid' });
@@ -220,3 +224,30 @@ export const AuditEntry = component('AuditEntry', 'A change, and who made it.', 
 });
 export type AuditEntry = Static<typeof AuditEntry>;
 export const AuditPage = pageOf(AuditEntry, 'AuditPage');
+
+export const LinkSessionCreate = component(
+  'LinkSessionCreate',
+  'A sign-in to the portal with a one-time link.',
+  { link: text('What stands behind the `#` of the link.') },
+);
+
+export const PortalSessionPath = Type.Object({
+  ...WorkspacePath.properties,
+  session_id: described(Id, 'The identifier of the session.'),
+});
+
+export const PortalSessionRead = component('PortalSession', 'An open session of the portal.', {
+  id: described(Id, 'The identifier of the session.'),
+  user_email: text('Who has signed in.'),
+  key_name: text('The key whose rights the session has.'),
+  provider: described(
+    oneOf(PROVIDERS),
+    'Whether the person signed in with a key, with a one-time link, or at the OpenID Connect provider.',
+  ),
+  user_agent: nullable(Type.String(), 'The browser, as it names itself.'),
+  current: flag('Whether the request has come with this session.'),
+  created_at: moment('When the person signed in.'),
+  expires_at: moment('When the session ends.'),
+});
+export type PortalSessionRead = Static<typeof PortalSessionRead>;
+export const PortalSessionPage = pageOf(PortalSessionRead, 'PortalSessionPage');

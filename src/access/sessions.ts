@@ -1,30 +1,44 @@
+// The portal's sessions: their routes, and what each does. A session has the scopes of the key that opened it, and ends with it.
+
 import { randomBytes } from 'node:crypto';
+import { Elysia } from 'elysia';
 import { type Author, type RequestOrigin, SERVICE } from '../core/author.ts';
-import type { CachedLookup } from '../core/cached-lookup.ts';
+import type { createCachedLookup } from '../core/cached-lookup.ts';
 import type { Clock } from '../core/clock.ts';
 import { notFound, unauthenticated } from '../core/errors.ts';
-import type { WakeEventMover } from '../core/event.ts';
+import { isUuid } from '../core/ids.ts';
 import type { Principal } from '../core/principal.ts';
-import { type Page, type PageRequest, toPage } from '../http/paging.ts';
-import type { Authentication } from './authentication.ts';
+import type { Http } from '../http/http.ts';
+import { answer, json, parameters, refusals } from '../http/input.ts';
+import { type Page, PageQuery, type PageRequest, pageAnswer, toPage, toPageRequest } from '../http/paging.ts';
+import { WorkspacePath } from '../http/schemas.ts';
+import type { Authentication, Commits } from './authentication.ts';
+import { type Caller, refuseUnlessOperator } from './changes.ts';
+import { PORTAL_SESSION_EXAMPLE, SESSION_EXAMPLE } from './examples.ts';
 import { hashSecret } from './key-text.ts';
-import { LINK_SECONDS, SESSION_SECONDS, USER_AGENT_LENGTH_MAX } from './limits.ts';
-import { type Caller, refuseUnlessOperator } from './operators.ts';
-import type { PortalSessionRead } from './portal-schema.ts';
-import { readCookie, refuseOtherSite } from './session-cookie.ts';
-import type { SignInDelay } from './sign-in-delay.ts';
-import type { RefusedSignIn, SignIns } from './sign-ins.ts';
+import { LINK_SECONDS, SESSION_BODY_BYTES_MAX, SESSION_SECONDS, USER_AGENT_LENGTH_MAX } from './limits.ts';
+import {
+  LinkSessionCreate,
+  PortalSessionPage,
+  PortalSessionPath,
+  type PortalSessionRead,
+  SessionCreate,
+  SessionRead,
+} from './schema.ts';
+import { readCookie, refuseOtherSite, renderCookie, renderCookieRemoval } from './session-cookie.ts';
+import type { createSignInDelay, RefusedSignIn, SignIns } from './sign-ins.ts';
 import type { ListedSession, NewSession, PortalSession, SessionStore } from './store/sessions.ts';
+import type { WorkspaceStore } from './workspaces.ts';
 
-export type SessionsDeps = {
+type SessionsDeps = {
   store: SessionStore;
-  /** Throws 404 for a workspace that does not exist. */
-  requireWorkspace(id: string): Promise<void>;
-  sessions: Pick<CachedLookup<PortalSession>, 'get' | 'drop'>;
-  authentication: Pick<Authentication, 'authenticate' | 'principalOf'>;
-  delay: SignInDelay;
+  workspaces: WorkspaceStore;
+  /** Sessions by the hashes of their cookies. */
+  sessions: ReturnType<typeof createCachedLookup<PortalSession>>;
+  authentication: Authentication;
+  delay: ReturnType<typeof createSignInDelay>;
   signIns: SignIns;
-  wakeMover: WakeEventMover;
+  commits: Commits;
   clock: Clock;
 };
 
@@ -57,9 +71,8 @@ type SignIn = { request: Request; origin: RequestOrigin };
 
 export type Sessions = ReturnType<typeof createSessions>;
 
-/** The portal's sessions. A session has the scopes of the key that opened it, and ends with it. */
 export function createSessions(deps: SessionsDeps) {
-  const { store, requireWorkspace, sessions, authentication, delay, signIns, wakeMover, clock } = deps;
+  const { store, workspaces, sessions, authentication, delay, signIns, commits, clock } = deps;
 
   /** `insert` keeps the session, and says whether there was what it opens it with. */
   const open = async (
@@ -68,7 +81,7 @@ export function createSessions(deps: SessionsDeps) {
   ) => {
     const { value, session } = createSession(request, clock.now(), SESSION_SECONDS);
     const opened = await insert(session, { ...SERVICE, ...origin, via: 'key' });
-    if (opened) wakeMover();
+    if (opened) commits.follow();
     return opened ? value : undefined;
   };
 
@@ -120,12 +133,12 @@ export function createSessions(deps: SessionsDeps) {
       const hash = hashSecret(value);
       await store.delete(hash, { ...SERVICE, ...origin, via: 'session' });
       sessions.drop(hash);
-      wakeMover();
+      commits.follow();
     },
 
     /** The open sessions of a workspace. Throws 404. */
     async list(workspaceId: string, page: PageRequest, request: Request): Promise<Page<PortalSessionRead>> {
-      await requireWorkspace(workspaceId);
+      await workspaces.require(workspaceId);
       const own = readCookie(request);
       const ownHash = own === undefined ? undefined : hashSecret(own);
       const rows = await store.list(workspaceId, clock.now(), page);
@@ -138,7 +151,7 @@ export function createSessions(deps: SessionsDeps) {
       const hash = await store.revoke({ workspaceId, id }, author);
       if (hash === undefined) throw notFound('Session not found');
       sessions.drop(hash);
-      wakeMover();
+      commits.follow();
     },
 
     /** The workspaces that the sign-in of the request's cookie opens; null where it was none at a provider. */
@@ -172,3 +185,141 @@ const render = (row: ListedSession, ownHash: string | undefined): PortalSessionR
   created_at: row.createdAt.toISOString(),
   expires_at: row.expiresAt.toISOString(),
 });
+
+const ADMINISTRATION = { key: { in: 'administration', scope: 'admin' }, work: 'exempt' } as const;
+
+const answerWithCookie = (cookie: string): Response =>
+  new Response(null, { status: 204, headers: { 'set-cookie': cookie } });
+
+export function sessionRoutes({ plugin }: Http, sessions: Sessions) {
+  return new Elysia({ name: 'access.session', prefix: '/admin/api/session', tags: ['access'] })
+    .use(plugin)
+    .post(
+      '',
+      async ({ body, request, state }) =>
+        answerWithCookie(
+          renderCookie(request, await sessions.open(body.key, { request, origin: state.origin })),
+        ),
+      {
+        work: 'exempt',
+        events: ['auth.user.login'],
+        audits: ['access.open-session', 'access.refuse-sign-in'],
+        body: json(SessionCreate, { bytesMax: SESSION_BODY_BYTES_MAX, example: { key: 'atr_…' } }),
+        response: { 204: answer({ description: 'Signed in; no content.' }), ...refusals(401, 403, 429, 503) },
+        detail: {
+          operationId: 'access.open-session',
+          summary: 'Sign in to the portal with a key',
+          description:
+            'The answer sets the cookie `atrium_session`, which lasts 12 hours and ends with the key. Any key may sign in; ' +
+            'the session has the rights of the key.',
+        },
+      },
+    )
+    .post(
+      '/link',
+      async ({ body, request, state }) =>
+        answerWithCookie(
+          renderCookie(request, await sessions.openByLink(body.link, { request, origin: state.origin })),
+        ),
+      {
+        work: 'exempt',
+        events: ['auth.user.login'],
+        audits: ['access.open-session', 'access.refuse-sign-in'],
+        body: json(LinkSessionCreate, { bytesMax: SESSION_BODY_BYTES_MAX, example: { link: '…' } }),
+        response: { 204: answer({ description: 'Signed in; no content.' }), ...refusals(401, 403, 429, 503) },
+        detail: {
+          operationId: 'access.open-session-by-link',
+          summary: 'Sign in to the portal with the one-time link that the first start prints',
+          description: 'As the sign-in with a key. A link can be used once, within 15 minutes.',
+        },
+      },
+    )
+    .get(
+      '',
+      async ({ principal: { workspaceId, userId, email, keyId, scopes, via }, request }) => ({
+        workspace_id: workspaceId,
+        user_id: userId,
+        user_email: email,
+        key_id: keyId,
+        scopes: [...scopes],
+        sign_on_workspaces: via === 'session' ? await sessions.signOnWorkspaces(request) : null,
+      }),
+      {
+        key: { in: 'administration' },
+        work: 'exempt',
+        response: {
+          200: answer({ description: 'The caller.', schema: SessionRead, example: SESSION_EXAMPLE }),
+        },
+        detail: {
+          operationId: 'access.read-session',
+          summary: 'For whom a key, or a sign-in, speaks',
+          description: 'Any key may ask this of itself, whatever its scopes.',
+        },
+      },
+    )
+    .delete(
+      '',
+      async ({ request, state }) => {
+        await sessions.close(request, state.origin);
+        return answerWithCookie(renderCookieRemoval(request));
+      },
+      {
+        work: 'exempt',
+        events: ['auth.user.logout'],
+        audits: ['access.close-session'],
+        response: {
+          204: answer({ description: 'Signed out, or not signed in at all; no content.' }),
+          ...refusals(403, 503),
+        },
+        detail: {
+          operationId: 'access.close-session',
+          summary: 'Sign out of the portal',
+          description: 'The answer removes the cookie.',
+        },
+      },
+    );
+}
+
+export function openSessionRoutes({ plugin }: Http, sessions: Sessions) {
+  return new Elysia({
+    name: 'access.open-sessions',
+    prefix: '/admin/api/workspaces/:workspace_id/sessions',
+    tags: ['access'],
+  })
+    .use(plugin)
+    .get(
+      '',
+      ({ params, query, request }) =>
+        sessions.list(params.workspace_id, toPageRequest(query, isUuid), request),
+      {
+        ...ADMINISTRATION,
+        params: parameters(WorkspacePath),
+        query: parameters(PageQuery),
+        response: {
+          ...pageAnswer('A page of sessions.', PortalSessionPage, PORTAL_SESSION_EXAMPLE),
+          ...refusals(404),
+        },
+        detail: {
+          operationId: 'access.list-sessions',
+          summary: "List the open sessions of the portal of a workspace's people, newest first",
+        },
+      },
+    )
+    .delete(
+      '/:session_id',
+      ({ principal, author, params }) =>
+        sessions.revoke({ principal, author }, params.workspace_id, params.session_id),
+      {
+        ...ADMINISTRATION,
+        events: ['auth.user.logout'],
+        audits: ['access.close-session'],
+        params: parameters(PortalSessionPath),
+        response: { 204: answer({ description: 'Ended; no content.' }), ...refusals(404) },
+        detail: {
+          operationId: 'access.revoke-session',
+          summary: 'End a session of the portal',
+          description: "Only operators end the session of an operator's key.",
+        },
+      },
+    );
+}

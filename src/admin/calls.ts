@@ -21,7 +21,7 @@ export function createCalls(areas: readonly Routes[], log: Logger): InnerCall {
     log,
     access: () => undefined,
     explainFailure: explainOutage,
-    onInterrupt: () => () => undefined,
+    shutdown: new AbortController().signal,
   });
   const app = areas.reduce<AnyElysia>((all, routes) => all.use(routes(http)), new Elysia(ELYSIA_OPTIONS));
   http.serve(app, OPEN_ROUTES);

@@ -3,10 +3,10 @@
 import { type ValidationEntry, ValidationFailure, valueError } from '../core/errors.ts';
 import { isLoopback } from '../core/origin.ts';
 import { missing } from '../http/mistakes.ts';
-import type { BotSettings, Command, Verification } from './bot.ts';
-import { importKeySet } from './key-set.ts';
+import type { BotSettings, Command, Verification } from './bots.ts';
+import { toKeySet } from './key-sets.ts';
 import { KEY_SET_URL_LENGTH_MAX, LOOKUP_TIMEOUT_MS } from './limits.ts';
-import { AddressNotPublic, publicAddressesOf } from './public-address.ts';
+import { AddressNotPublic, publicAddressesOf } from './public-fetch.ts';
 import type { BotPut } from './schema.ts';
 
 /**
@@ -69,7 +69,7 @@ async function keySetMistakes(jwks: unknown, anywhere: boolean): Promise<readonl
     return mistake(loc, 'only an operator may name an address that is not public', jwks);
   }
   try {
-    await importKeySet(jwks);
+    toKeySet(jwks);
     return [];
   } catch (error) {
     return mistake(loc, error instanceof Error ? error.message : 'it is no key set', withoutKeys(jwks));

@@ -1,14 +1,60 @@
-// What the platform sends: the events of chat apps.
+// What the platform sends, as a chat app of its own or as a Google Workspace add-on, and what it takes for an answer.
 
 import { type Static, Type } from '@sinclair/typebox';
-import { described, openComponent, optional, text } from '../http/schemas.ts';
+import { component, described, openComponent, optional, text } from '../http/schemas.ts';
+
+const USER = {
+  name: 'users/1234567890',
+  displayName: 'Ada Lovelace',
+  avatarUrl: 'https://chat.example/ada.png',
+  email: 'ada@example.com',
+  type: 'HUMAN',
+  domainId: 'example',
+};
+
+const SPACE = {
+  name: 'spaces/AAAAMpdlehY',
+  type: 'DM',
+  singleUserBotDm: true,
+  spaceThreadingState: 'UNTHREADED_MESSAGES',
+  spaceType: 'DIRECT_MESSAGE',
+  spaceHistoryState: 'HISTORY_ON',
+  spaceUri: 'https://chat.example/dm/AAAAMpdlehY',
+};
+
+export const EVENT_EXAMPLE = {
+  type: 'MESSAGE',
+  eventTime: '2026-01-31T10:00:00.123456Z',
+  message: {
+    name: 'spaces/AAAAMpdlehY/messages/UMxbHmzDlr4.UMxbHmzDlr4',
+    sender: USER,
+    createTime: '2026-01-31T10:00:00.123456Z',
+    text: 'Where is the annual report?',
+    argumentText: 'Where is the annual report?',
+    thread: { name: 'spaces/AAAAMpdlehY/threads/UMxbHmzDlr4' },
+    space: SPACE,
+  },
+  user: USER,
+  space: SPACE,
+  configCompleteRedirectUrl: 'https://chat.example/configured',
+  common: { userLocale: 'en', hostApp: 'CHAT' },
+};
+
+const ADD_ON_EVENT_EXAMPLE = {
+  commonEventObject: { userLocale: 'en', hostApp: 'CHAT', platform: 'WEB' },
+  chat: {
+    user: USER,
+    eventTime: EVENT_EXAMPLE.eventTime,
+    messagePayload: { message: EVENT_EXAMPLE.message, space: SPACE },
+  },
+};
 
 /** Nested fields may all be absent: real events leave out most of them. */
-export const Text = optional(Type.String());
+const Text = optional(Type.String());
 /** Its inner structure is not laid down. */
 const Anything = Type.Optional(Type.Unknown());
 
-export const ChatappUser = openComponent('ChatappUser', 'A user of the chat platform.', {
+const ChatappUser = openComponent('ChatappUser', 'A user of the chat platform.', {
   name: described(Text, 'The resource name of the user.'),
   displayName: described(Text, 'The name that is shown.'),
   avatarUrl: described(Text, 'Where the picture is.'),
@@ -17,7 +63,7 @@ export const ChatappUser = openComponent('ChatappUser', 'A user of the chat plat
   domainId: described(Text, 'The organisation of the user.'),
 });
 
-export const ChatappSpace = openComponent('ChatappSpace', 'A conversation of the chat platform.', {
+const ChatappSpace = openComponent('ChatappSpace', 'A conversation of the chat platform.', {
   name: described(Text, 'The resource name of the space.'),
   type: described(Text, '`DM` or `ROOM`.'),
   singleUserBotDm: optional(Type.Boolean(), 'Whether one person speaks with the bot alone.'),
@@ -36,7 +82,7 @@ const ChatappSlashCommand = openComponent('ChatappSlashCommand', 'A command that
   commandId: described(Text, 'The number that the command has with the chat app.'),
 });
 
-export const ChatappMessage = openComponent('ChatappMessage', 'A message of the chat platform.', {
+const ChatappMessage = openComponent('ChatappMessage', 'A message of the chat platform.', {
   name: described(Text, 'The resource name of the message.'),
   createTime: described(Text, 'When it was written.'),
   text: described(Text, 'The text as it was written, mentions included.'),
@@ -84,6 +130,89 @@ export const ChatappEvent = openComponent('ChatappEvent', 'Another event of a ch
 });
 export type ChatappEvent = Static<typeof ChatappEvent>;
 export type ChatappMessage = Static<typeof ChatappMessage>;
+
+const Fields = Type.Record(Type.String(), Type.Unknown());
+
+const Payload = openComponent('ChatappAddOnPayload', 'What has happened.', {
+  message: optional(ChatappMessage, 'The message that it is about.'),
+  space: optional(ChatappSpace, 'Where it happened.'),
+  configCompleteRedirectUri: described(Text, 'Where a person is sent on after a configuration.'),
+  appCommandMetadata: optional(Fields, 'The command that was called.'),
+});
+const MessagePayload = openComponent('ChatappAddOnMessagePayload', 'A message that was written.', {
+  ...Payload.properties,
+  message: ChatappMessage,
+});
+
+/** Types of events, by the payload that makes them. */
+export const TYPES = {
+  messagePayload: 'MESSAGE',
+  addedToSpacePayload: 'ADDED_TO_SPACE',
+  removedFromSpacePayload: 'REMOVED_FROM_SPACE',
+  buttonClickedPayload: 'CARD_CLICKED',
+  appCommandPayload: 'APP_COMMAND',
+  widgetUpdatedPayload: 'WIDGET_UPDATED',
+} as const;
+export type PayloadName = keyof typeof TYPES;
+
+export const ChatappAddOnEvent = component(
+  'ChatappAddOnEvent',
+  'An event of a Google Workspace add-on.',
+  {
+    commonEventObject: optional(Fields, 'Information about the client.'),
+    chat: Type.Object(
+      {
+        user: ChatappUser,
+        eventTime: Text,
+        type: Type.Optional(
+          Type.Union([Type.String(), Type.Null()], {
+            description: '`APP_HOME` or `SUBMIT_FORM`, which have no payload.',
+          }),
+        ),
+        space: optional(ChatappSpace),
+        messagePayload: optional(MessagePayload),
+        addedToSpacePayload: optional(Payload),
+        removedFromSpacePayload: optional(Payload),
+        buttonClickedPayload: optional(Payload),
+        appCommandPayload: optional(Payload),
+        widgetUpdatedPayload: optional(Payload),
+      },
+      { additionalProperties: true, description: 'It has one payload, which says what has happened.' },
+    ),
+  },
+  { additionalProperties: true, examples: [ADD_ON_EVENT_EXAMPLE] },
+);
+export type ChatappAddOnEvent = Static<typeof ChatappAddOnEvent>;
+
+const ChatappAddOnReply = component(
+  'ChatappAddOnReply',
+  'A message, as the answer to an event of an add-on.',
+  {
+    hostAppDataAction: described(
+      Type.Object({
+        chatDataAction: Type.Object({
+          createMessageAction: Type.Object({ message: Type.Object({ text: Type.String() }) }),
+        }),
+      }),
+      'The action that sends the message.',
+    ),
+  },
+);
+
+const ChatappReply = component(
+  'ChatappReply',
+  'A message of the chat app; `{}` says nothing, in either format.',
+  {
+    text: Type.Optional(text('What is said.')),
+    actionResponse: Type.Optional(
+      described(Type.Object({ type: Type.String() }), 'How the chat app is to treat the message.'),
+    ),
+  },
+);
+
+export const EventBody = Type.Union([ChatappMessageRequest, ChatappEvent, ChatappAddOnEvent]);
+export const EventAnswer = Type.Union([ChatappReply, ChatappAddOnReply]);
+export type EventAnswer = Static<typeof EventAnswer>;
 
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

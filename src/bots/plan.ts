@@ -1,6 +1,6 @@
 // The decision how a bot answers an event. Pure.
 
-import type { Bot, Command } from './bot.ts';
+import type { Bot, Command } from './bots.ts';
 import { readClick, renderClick } from './click.ts';
 import { appCommandOf, type ChatappEvent, type ChatappMessage } from './event-schema.ts';
 

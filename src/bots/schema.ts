@@ -1,4 +1,4 @@
-// The shapes of area D: registrations of bots, and what the webhook answers.
+// Registrations of bots, as their administrators write and read them.
 
 import { Kind, type Static, Type } from '@sinclair/typebox';
 import { pageOf } from '../http/paging.ts';
@@ -19,11 +19,6 @@ const BOT_ID_PATTERN = '^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$';
 const BOT_ID = new RegExp(BOT_ID_PATTERN);
 
 export const isBotId = (text: string): boolean => BOT_ID.test(text);
-
-export const WebhookPath = Type.Object({
-  workspace_id: text('The workspace of the bot.'),
-  bot_id: text('The identifier under which the bot is registered.'),
-});
 
 export const BotPath = Type.Object({
   ...WorkspacePath.properties,
@@ -50,7 +45,7 @@ const ServiceAccount = Type.String({
     "console shows for it. Tokens of this account alone are accepted, instead of the chat platform's.",
 });
 
-/** A URL or a key set; check-registration.ts validates it. */
+/** A URL or a key set; registration.ts validates it. */
 const KeySetSource = Type.Unsafe<unknown>({
   [Kind]: 'Unknown',
   anyOf: [
@@ -115,13 +110,19 @@ export const BotRead = component('BotRead', 'A registered bot.', {
 export type BotRead = Static<typeof BotRead>;
 export const BotPage = pageOf(BotRead, 'BotPage');
 
-export const ChatappReply = component(
-  'ChatappReply',
-  'A message of the chat app; `{}` says nothing, in either format.',
-  {
-    text: Type.Optional(text('What is said.')),
-    actionResponse: Type.Optional(
-      described(Type.Object({ type: Type.String() }), 'How the chat app is to treat the message.'),
-    ),
-  },
-);
+export const BOT_PUT_EXAMPLE = {
+  verification: { mode: 'project_number', audience: '123456789012' },
+  agent_id: 'support',
+  welcome_text: 'Hello. Ask me about our documents.',
+  commands: [{ id: 1, name: '/help', reply: 'Ask me anything about our documents.' }],
+};
+
+export const BOT_EXAMPLE: BotRead = {
+  id: 'support-bot',
+  verification: { mode: 'project_number', audience: '123456789012', jwks: null },
+  agent_id: 'support',
+  welcome_text: BOT_PUT_EXAMPLE.welcome_text,
+  commands: [{ id: 1, name: '/help', reply: 'Ask me anything about our documents.', agent_id: null }],
+  created_at: '2026-01-31T10:00:00.000Z',
+  updated_at: '2026-01-31T10:00:00.000Z',
+};

@@ -4,7 +4,6 @@ import { Elysia } from 'elysia';
 import type { Clock } from '../core/clock.ts';
 import type { WakeEventMover } from '../core/event.ts';
 import { newRandomId } from '../core/ids.ts';
-import type { OnInterrupt } from '../core/interruption.ts';
 import type { Logger } from '../core/logger.ts';
 import type { StreamChat } from '../gateway/chat-call.ts';
 import type { AreaWithRoutes, Routes } from '../http/area.ts';
@@ -39,7 +38,7 @@ export type ChatDeps = {
   requireWorkspace(id: string): Promise<void>;
   wakeMover: WakeEventMover;
   /** Leaves unfinished answers to other processes, and ends the requests that wait for them with 503. */
-  onInterrupt: OnInterrupt;
+  shutdown: AbortSignal;
   log: Logger;
   clock: Clock;
   settings: {
@@ -72,7 +71,7 @@ export function createChat(deps: ChatDeps): AreaWithRoutes & { converse: Convers
   const ignore = (): void => undefined;
   // A look that fails is made up for within a second.
   invalidation.subscribe('chat', (answerId) => void answers.look([Number(answerId)]).catch(ignore), ignore);
-  deps.onInterrupt(answers.interrupt);
+  deps.shutdown.addEventListener('abort', answers.interrupt, { once: true });
   const show = createShowCitations(deps.visibleDocuments);
   const retention = createSweep({
     sql,

@@ -2,7 +2,6 @@
 
 import { join } from 'node:path';
 import type { EmbedTexts } from '../core/embed-texts.ts';
-import type { OnInterrupt } from '../core/interruption.ts';
 import type { Logger } from '../core/logger.ts';
 import type { AreaWithRoutes } from '../http/area.ts';
 import { counter, gauge } from '../http/metrics.ts';
@@ -21,13 +20,13 @@ const JOB = 'compute.threads';
 export type ComputeDeps = {
   settings: { threads: number; queueMax: number };
   /** Work that runs or waits then is cancelled, and answered 503. */
-  onInterrupt: OnInterrupt;
+  shutdown: AbortSignal;
   log: Logger;
 };
 
 export function createCompute({
   settings,
-  onInterrupt,
+  shutdown,
   log,
 }: ComputeDeps): AreaWithRoutes & { embed: EmbedTexts } {
   const create = (niceness: number) =>
@@ -46,7 +45,7 @@ export function createCompute({
   const interrupt = (): void => {
     for (const pool of pools) pool.interrupt();
   };
-  onInterrupt(interrupt);
+  shutdown.addEventListener('abort', interrupt, { once: true });
   const end = (): void => {
     for (const pool of pools) pool.end();
   };

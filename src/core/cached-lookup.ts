@@ -2,16 +2,6 @@
 
 import { LRUCache } from 'lru-cache';
 
-export type CachedLookup<V> = {
-  /** The cached value, for callers that can continue without one. */
-  getNow: (key: string) => V | undefined;
-  /** The value, loaded unless it is cached; undefined where there is none. Rejects as `load` does. */
-  get: (key: string) => V | undefined | Promise<V | undefined>;
-  /** Drops one key: later calls of `get` load the current value of the source. */
-  drop: (key: string) => void;
-  reset: () => void;
-};
-
 /** Undefined is cached, too. */
 type Entry<V> = { value: V | undefined };
 
@@ -35,7 +25,7 @@ export function createCachedLookup<V>(options: {
   entriesMax: number;
   usable: () => boolean;
   now?: () => number;
-}): CachedLookup<V> {
+}) {
   const { load, ttlMs, missTtlMs = MISS_TTL_MS, entriesMax, usable, now = () => performance.now() } = options;
   if (ttlMs > TTL_MS_MAX)
     throw new Error(`Cached values may live for ${TTL_MS_MAX} ms at most, not ${ttlMs}`);
@@ -71,8 +61,10 @@ export function createCachedLookup<V>(options: {
   };
 
   return {
-    getNow: (key) => (usable() ? entries.get(key)?.value : undefined),
-    get(key) {
+    /** The cached value, for callers that can continue without one. */
+    getNow: (key: string): V | undefined => (usable() ? entries.get(key)?.value : undefined),
+    /** The value, loaded unless it is cached; undefined where there is none. Rejects as `load` does. */
+    get(key: string): V | undefined | Promise<V | undefined> {
       if (!usable()) {
         reset();
         return load(key);
@@ -80,7 +72,8 @@ export function createCachedLookup<V>(options: {
       const entry = entries.get(key);
       return entry === undefined ? (loads.get(key) ?? loadShared(key)) : entry.value;
     },
-    drop(key) {
+    /** Drops one key: later calls of `get` load the current value of the source. */
+    drop(key: string): void {
       entries.delete(key);
       loads.delete(key);
     },

@@ -4,9 +4,9 @@ export type SemaphoreBounds = { runningMax: number; waitingMax: number };
 
 type SemaphoreOptions = SemaphoreBounds & {
   /** The longest wait; without it, a wait has no time-out. */
-  waitMsMax?: number;
+  waitMsMax?: number | undefined;
   /** The error of a refused caller; a sentence becomes 503 with `Retry-After`. */
-  refuse: string | (() => Error);
+  refuse: string | ((why: 'full' | 'late') => Error);
 };
 
 /** Limits concurrent work. Callers beyond the limit wait in order of arrival; if too many wait, or too long, they are refused. */
@@ -30,7 +30,7 @@ export class Semaphore {
       this.running += 1;
       return;
     }
-    if (this.waiting.size >= this.bounds.waitingMax) throw this.refusal();
+    if (this.waiting.size >= this.bounds.waitingMax) throw this.refusal('full');
     signal?.throwIfAborted();
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const { waitMsMax } = this.options;
@@ -40,7 +40,8 @@ export class Semaphore {
       reject(reason);
     };
     const onAbort = (): void => leave(signal?.reason);
-    const timer = waitMsMax === undefined ? undefined : setTimeout(() => leave(this.refusal()), waitMsMax);
+    const timer =
+      waitMsMax === undefined ? undefined : setTimeout(() => leave(this.refusal('late')), waitMsMax);
     signal?.addEventListener('abort', onAbort, { once: true });
     this.waiting.add(resolve);
     try {
@@ -86,9 +87,9 @@ export class Semaphore {
     }
   }
 
-  private refusal(): Error {
+  private refusal(why: 'full' | 'late'): Error {
     const { refuse } = this.options;
-    return typeof refuse === 'string' ? unavailable(refuse) : refuse();
+    return typeof refuse === 'string' ? unavailable(refuse) : refuse(why);
   }
 }
 

@@ -1,48 +1,27 @@
 // Waiting for a time, for a condition, for a promise with a time-out, or for a wake-up.
 
+import { setTimeout as delay } from 'node:timers/promises';
+
 /** Resolves after the time, or as soon as the signal aborts; the caller checks the signal. */
-export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
-  if (signal === undefined) return Bun.sleep(ms);
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => {
-    const end = (): void => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', end);
-      resolve();
-    };
-    const timer = setTimeout(end, ms);
-    signal.addEventListener('abort', end, { once: true });
-  });
-}
+export const sleep = (ms: number, signal?: AbortSignal): Promise<void> =>
+  signal === undefined ? Bun.sleep(ms) : delay(ms, undefined, { signal }).catch(() => undefined);
 
 /**
  * The outcome of the promise, or after the time-out that of `late` (which may throw). The work behind the promise is not
  * cancelled.
  */
-export function within<Value, Late>(
+export async function within<Value, Late>(
   promise: PromiseLike<Value>,
   timeoutMs: number,
   late: () => Late,
 ): Promise<Value | Late> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => {
-      try {
-        resolve(late());
-      } catch (error) {
-        reject(error);
-      }
-    }, timeoutMs);
-    promise.then(
-      (value) => {
-        clearTimeout(timer);
-        resolve(value);
-      },
-      (error: unknown) => {
-        clearTimeout(timer);
-        reject(error);
-      },
-    );
-  });
+  const { promise: expired, resolve: expire } = Promise.withResolvers<void>();
+  const timer = setTimeout(expire, timeoutMs);
+  try {
+    return await Promise.race([promise, expired.then(late)]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** The outcome of the promise, or a rejection with the signal's reason as soon as it aborts. No listener stays. */
@@ -81,30 +60,17 @@ export async function until(
 
 /** A pause that new work ends early, for one caller at a time. */
 export function createPause() {
-  let woken = false;
-  let end = (): void => undefined;
+  let waking = new AbortController();
+  const wake = (): void => waking.abort();
   return {
     /** Resolves after the time, when woken, or when the signal aborts. A wake before the pause ends it at once. */
-    take(ms: number, signal?: AbortSignal): Promise<void> {
-      if (woken || signal?.aborted === true) {
-        woken = false;
-        return Promise.resolve();
-      }
-      return new Promise((resolve) => {
-        end = (): void => {
-          clearTimeout(timer);
-          signal?.removeEventListener('abort', end);
-          woken = false;
-          end = () => undefined;
-          resolve();
-        };
-        const timer = setTimeout(end, ms);
-        signal?.addEventListener('abort', end, { once: true });
-      });
+    async take(ms: number, signal?: AbortSignal): Promise<void> {
+      if (signal?.aborted === true) return;
+      signal?.addEventListener('abort', wake, { once: true });
+      await sleep(ms, waking.signal);
+      signal?.removeEventListener('abort', wake);
+      waking = new AbortController();
     },
-    wake(): void {
-      woken = true;
-      end();
-    },
+    wake,
   };
 }

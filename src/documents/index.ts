@@ -29,8 +29,7 @@ import { createEdit } from './operations/edit.ts';
 import { createSearch, createSearchAsPerson, type FindUserByEmail, viewerOf } from './operations/search.ts';
 import { type FindUser, toViewer, type Viewer } from './policy.ts';
 import { BACKUP_LOCK, OBJECT_DELETION } from './purging.ts';
-import { createRetrieval, type RetrieveAsPerson } from './retrieval/index.ts';
-import type { Retrieve } from './retrieval/retrieve.ts';
+import { createRetrieval } from './retrieval/index.ts';
 import { binRoutes } from './routes/bin.ts';
 import { metadataRoutes } from './routes/metadata.ts';
 import { searchRoutes } from './routes/search.ts';
@@ -43,7 +42,7 @@ import { createDocumentStore } from './store.ts';
 import { createVectors, type VectorsSettings } from './vectors/index.ts';
 
 export { createContentAdministration } from './content/index.ts';
-export { ownerMark } from './jobs/bucket-marks.ts';
+export { ownerMark } from './jobs/custody.ts';
 export { createBucketMaintenance, readIdentity } from './jobs/custody-store.ts';
 export { MARKS } from './objects.ts';
 export { BACKUP_LOCK, OBJECT_KEYS, REBUILT_TABLES } from './purging.ts';
@@ -84,8 +83,8 @@ export function createDocuments(deps: DocumentsDeps): AreaWithRoutes & {
     person: { workspaceId: string; email: string },
     ids: readonly string[],
   ): Promise<Set<string>>;
-  retrieve: Retrieve;
-  retrieveAsPerson: RetrieveAsPerson;
+  retrieve: ReturnType<typeof createRetrieval>['retrieve'];
+  retrieveAsPerson: ReturnType<typeof createRetrieval>['retrieveAsPerson'];
   measureStorage: ReturnType<typeof createMeasureStorage>;
   /** Looks whether the models have changed. */
   reload(): void;

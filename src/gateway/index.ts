@@ -4,7 +4,6 @@ import { Elysia } from 'elysia';
 import type { Clock } from '../core/clock.ts';
 import type { Embeddings, EmbedTexts } from '../core/embed-texts.ts';
 import type { RecordEvents } from '../core/event.ts';
-import type { OnInterrupt } from '../core/interruption.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Principal, RemainingLimits } from '../core/principal.ts';
 import type { AreaWithRoutes, Routes } from '../http/area.ts';
@@ -53,7 +52,7 @@ export type GatewayDeps = {
   embed: EmbedTexts;
   describeKeys: DescribeKeys;
   record: RecordEvents;
-  onInterrupt: OnInterrupt;
+  shutdown: AbortSignal;
   clock: Clock;
   log: Logger;
 };
@@ -77,7 +76,7 @@ export function createGateway(deps: GatewayDeps): AreaWithRoutes & {
   /** Reads the models again. */
   reload(): Promise<void>;
 } {
-  const { sql, source, embed, record, onInterrupt, clock, log } = deps;
+  const { sql, source, embed, record, shutdown, clock, log } = deps;
   const targets = createTargets();
   const catalogue = createCatalogue({
     source,
@@ -122,7 +121,7 @@ export function createGateway(deps: GatewayDeps): AreaWithRoutes & {
     execute,
     records,
     keepAliveMs: KEEP_ALIVE_MS,
-    onInterrupt,
+    shutdown,
     firstToken,
   });
   const remaining = (caller: Limited): Promise<RemainingLimits> => allowances.remaining(caller, clock.now());
@@ -133,8 +132,8 @@ export function createGateway(deps: GatewayDeps): AreaWithRoutes & {
       new Elysia({ name: 'gateway' })
         .use(
           modelCallRoutes(http, {
-            forward: createForward({ serve, embeddings, onInterrupt }),
-            workspaceEmbeddings: createWorkspaceEmbeddings({ embeddings, catalogue, onInterrupt }),
+            forward: createForward({ serve, embeddings, shutdown }),
+            workspaceEmbeddings: createWorkspaceEmbeddings({ embeddings, catalogue, shutdown }),
             models: createModels(catalogue),
             choices: toChoices(catalogue.known),
             bodyBytesMax: deps.bodyBytesMax,

@@ -1,6 +1,5 @@
 // Forwards the stream of an answer to its client: bytes pass as they came, and the end is reported as it was.
 
-import type { OnInterrupt } from '../core/interruption.ts';
 import { isObject, type JsonObject } from '../core/json.ts';
 import { OpenAiRefusal, toOpenAiError } from '../http/openai-error.ts';
 import type { StreamAnswer } from './answer.ts';
@@ -24,7 +23,7 @@ export type RelayOptions = {
   keepAliveMs: number;
   /** Aborts when the client disconnects. */
   signal: AbortSignal;
-  onInterrupt: OnInterrupt;
+  shutdown: AbortSignal;
   /** Called once. The last bytes are sent when it resolves. */
   onEnd(end: Ended): Promise<void>;
   /** Called with each block of events, before usage is hidden. */
@@ -66,17 +65,19 @@ class Relay implements UnderlyingDefaultSource<Uint8Array> {
   }
 
   start(client: ReadableStreamDefaultController<Uint8Array>): void {
-    const { answer, signal, onInterrupt } = this.options;
+    const { answer, signal, shutdown } = this.options;
     this.client = client;
     if (signal.aborted) {
       this.onAbort();
       return;
     }
     signal.addEventListener('abort', this.onAbort, { once: true });
-    this.forget = onInterrupt((reason) => {
+    const onShutdown = (): void => {
       answer.blocks.cancel();
-      void this.sendLast(toEvent(toOpenAiError(reason)), 'cancelled');
-    });
+      void this.sendLast(toEvent(toOpenAiError(shutdown.reason)), 'cancelled');
+    };
+    shutdown.addEventListener('abort', onShutdown, { once: true });
+    this.forget = () => shutdown.removeEventListener('abort', onShutdown);
     // A client that stops reading would release neither the permit nor the reservation.
     answer.timeOuts?.signal.addEventListener('abort', () => this.breakOff(undefined), { once: true });
     if (answer.first === undefined) this.ping();

@@ -1,6 +1,5 @@
 // A model call, over HTTP or from another area: cache → limits → attempts → answer → account.
 
-import type { OnInterrupt } from '../core/interruption.ts';
 import { isLimited } from '../core/principal.ts';
 import { currentTrace, errorTypeOf, inTrace, isTraced } from '../core/tracing.ts';
 import type { Histogram } from '../http/metrics.ts';
@@ -35,7 +34,7 @@ export type ServeDeps = {
   firstToken: Pick<Histogram, 'observe'>;
   /** How often a silent stream gets a comment. */
   keepAliveMs: number;
-  onInterrupt: OnInterrupt;
+  shutdown: AbortSignal;
 };
 
 type OnBlock = (block: Uint8Array) => void;
@@ -111,7 +110,7 @@ class Serving implements Execution {
       const stream = relay({
         answer,
         keepAliveMs: this.deps.keepAliveMs,
-        onInterrupt: this.deps.onInterrupt,
+        shutdown: this.deps.shutdown,
         signal: call.signal,
         spec: this.last?.target.upstream?.spec,
         startedAtMs: this.startedAtMs,

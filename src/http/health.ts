@@ -64,13 +64,13 @@ export function createHealth({ plugin }: Http, deps: HealthDeps) {
   siblings?.onAsked('metrics', families);
   const checkAll = async (): Promise<Checked[]> => {
     if (siblings === undefined) return check();
-    const [own, parts] = await Promise.all([check(), siblings.gather('readiness').catch(() => undefined)]);
+    const [own, parts] = await Promise.all([check(), siblings.gather('readiness')]);
     return joinChecks(deps.checks, { own, parts });
   };
   const readiness = async () => renderReadiness(await checkAll(), deps.ending());
   const allFamilies = async (): Promise<MetricFamily[]> => {
     if (siblings === undefined) return families();
-    const parts = await siblings.gather('metrics').catch(() => undefined);
+    const parts = await siblings.gather('metrics');
     // The metrics of one process alone would look like a restart of all.
     if (parts === undefined) throw unavailable('The owner of the processes does not answer.');
     return joinFamilies(parts.filter(({ answer }) => answer !== undefined).map(toFamilies));

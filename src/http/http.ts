@@ -3,7 +3,6 @@
 
 import { type AnyElysia, Elysia, ElysiaCustomStatusResponse } from 'elysia';
 import { type ServiceError, ValidationFailure } from '../core/errors.ts';
-import type { OnInterrupt } from '../core/interruption.ts';
 import type { AccessLog, Logger } from '../core/logger.ts';
 import { unsampledFields } from '../core/tracing.ts';
 import type { Admission } from './admission.ts';
@@ -30,7 +29,7 @@ export type HttpDeps = {
   /** Converts a failure of a backing service into the refusal that the caller may see. */
   explainFailure(error: unknown): ServiceError | undefined;
   /** At the deadline of a shutdown, the requests in progress are answered 503. */
-  onInterrupt: OnInterrupt;
+  shutdown: AbortSignal;
 };
 
 /** A Host may be a single letter: the path is looked for behind `http://`, not further on. */
@@ -39,10 +38,10 @@ export const ELYSIA_OPTIONS = { normalize: false, handler: { standardHostname: f
 export type Http = ReturnType<typeof createHttp>;
 
 export function createHttp(deps: HttpDeps) {
-  const { cors, clients = new ClientFinder([]), access, onInterrupt } = deps;
+  const { cors, clients = new ClientFinder([]), access, shutdown } = deps;
   const table = new RouteTable();
   const requestMetrics = createRequestMetrics();
-  const running = new Running({ cors, clients, access, requestMetrics, onInterrupt });
+  const running = new Running({ cors, clients, access, requestMetrics, shutdown });
   let app: AnyElysia | undefined;
   /** Answers a request from inside. */
   const handle = async (request: Request): Promise<Response> => {

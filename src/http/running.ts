@@ -1,7 +1,6 @@
 // The requests in progress: each is begun, observed and ended here, around Elysia, because no hook can end a handler that runs.
 
 import { toError } from '../core/errors.ts';
-import type { OnInterrupt } from '../core/interruption.ts';
 import type { AccessLog } from '../core/logger.ts';
 import { beginTrace, inTrace, isTracing, type Span } from '../core/tracing.ts';
 import type { ClientFinder } from './client.ts';
@@ -18,7 +17,7 @@ type RunningDeps = {
   access: AccessLog;
   requestMetrics: RequestMetrics;
   /** At the deadline of a shutdown, the requests in progress are answered 503. */
-  onInterrupt: OnInterrupt;
+  shutdown: AbortSignal;
 };
 
 type Fetch = (request: Request) => Response | Promise<Response>;
@@ -32,9 +31,10 @@ export class Running {
 
   constructor(deps: RunningDeps) {
     this.deps = deps;
-    deps.onInterrupt(() => {
+    const interruptAll = (): void => {
       for (const interrupt of this.interrupts) interrupt();
-    });
+    };
+    deps.shutdown.addEventListener('abort', interruptAll, { once: true });
   }
 
   /** The number of requests in progress. */

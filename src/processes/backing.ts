@@ -21,7 +21,7 @@ export type Backing = {
 
 const RESTART_PAUSE_MS = 500;
 /** A process's pools, its listener, the locks of its jobs, and a few that replace lost ones. */
-const CONNECTIONS_PER_PROCESS = 44;
+const CONNECTIONS_PER_PROCESS = 40;
 const CONNECTIONS_MIN = 100;
 
 /**

@@ -4,14 +4,11 @@ import { closeSync, openSync } from 'node:fs';
 
 export type Signals = ReturnType<typeof createSignals>;
 
-export const OWNER_ENDED = 'the owner has ended';
-
 /** A terminal signals the whole group, and `bun run` and npx pass it on once more: that is one Ctrl-C. */
 const ECHO_MS = 300;
 
 /**
- * The first SIGTERM or SIGINT begins an orderly end, a second one does not wait for it. One of several processes ends
- * also when their owner has died: the embedded servers have died with it, and the next start needs the port. It gets two
+ * The first SIGTERM or SIGINT begins an orderly end, a second one does not wait for it. One of several processes gets two
  * signals for one end where the whole group gets one (from a terminal, or systemd), so that only its owner cuts it short.
  */
 export function createSignals(oneOfSeveral: boolean) {
@@ -19,7 +16,6 @@ export function createSignals(oneOfSeveral: boolean) {
   const startedOnTerminal = hasTerminal();
   const ending = new Promise<string>((resolve) => {
     let signalledAt = Number.POSITIVE_INFINITY;
-    process.on('disconnect', () => resolve(OWNER_ENDED));
     for (const signal of ['SIGTERM', 'SIGINT'] as const)
       process.on(signal, () => {
         if (performance.now() - signalledAt > ECHO_MS && !oneOfSeveral) process.exit(130);
@@ -30,7 +26,7 @@ export function createSignals(oneOfSeveral: boolean) {
     process.on('SIGHUP', () => (startedOnTerminal && !hasTerminal() ? resolve('SIGHUP') : reload()));
   });
   return {
-    /** Resolves with the reason of the end: SIGTERM, SIGINT, a terminal that closed, or the owner's end. */
+    /** Resolves with the reason of the end: SIGTERM, SIGINT, or a terminal that closed. */
     ending,
     /** Does the work at each SIGHUP; before that, SIGHUP is without effect. */
     onReload(work: () => void): void {

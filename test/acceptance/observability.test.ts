@@ -202,7 +202,7 @@ describe('/metrics', () => {
       );
     expect(figure('atrium_data_folder_free_bytes')).toBeGreaterThan(0);
     expect(figure('atrium_data_folder_disk_bytes')).toBeGreaterThan(figure('atrium_data_folder_free_bytes'));
-    for (const pool of ['main', 'search', 'look-ups']) {
+    for (const pool of ['main', 'search']) {
       expect(figure(`atrium_database_connections_max{pool="${pool}"}`)).toBeGreaterThan(3);
       expect(figure(`atrium_database_connections_busy{pool="${pool}"}`)).toBeGreaterThanOrEqual(0);
       expect(figure(`atrium_database_waiting{pool="${pool}"}`)).toBeGreaterThanOrEqual(0);

@@ -1,7 +1,7 @@
 // A page of the audit log reads its own rows alone, whichever filter is set, and whatever values the planner knows.
 
 import { expect, test } from 'bun:test';
-import { type AuditFilter, createAuditStore } from '../../src/access/store/audit.ts';
+import { type AuditFilter, createAuditStore } from '../../src/access/audit.ts';
 import { testDatabase } from '../support/database.ts';
 import { shared } from '../support/shared.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { createSignInDelay } from '../../src/access/sign-in-delay.ts';
+import { createSignInDelay } from '../../src/access/sign-ins.ts';
 
 /** A delay whose waits are recorded, and end when the test says so; time stands still until it is moved. */
 function start() {

@@ -1,7 +1,7 @@
 // A failed sign-in leaves a row of the audit log, and a key signs in only so often.
 
 import { expect, test } from 'bun:test';
-import { createTokenBuckets } from '../../src/access/token-buckets.ts';
+import { createTokenBuckets } from '../../src/access/sign-ins.ts';
 import { BOOTSTRAP_KEY, startService, WORKSPACE } from '../support/service.ts';
 import { shared } from '../support/shared.ts';
 

@@ -2,11 +2,10 @@
 // for several processes.
 
 import { beforeEach, describe, expect, test } from 'bun:test';
-import type { Bot } from '../../src/bots/bot.ts';
+import { createEventAnswerer } from '../../src/bots/answer-event.ts';
+import type { Bot } from '../../src/bots/bots.ts';
 import type { ChatappEvent } from '../../src/bots/event-schema.ts';
-import { createAnswerEvent } from '../../src/bots/operations/answer-event.ts';
-import { createReplySweep } from '../../src/bots/reply-sweep.ts';
-import { createReplyStore } from '../../src/bots/store/replies.ts';
+import { createReplyStore } from '../../src/bots/replies.ts';
 import type { Converse } from '../../src/chat/converse.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import {
@@ -58,13 +57,13 @@ beforeEach(() => {
 });
 
 const createProcess = (answerTimeoutMs = 5_000) =>
-  createAnswerEvent({
+  createEventAnswerer({
     converse: fakeConverse,
     replies: createReplyStore(database.sql),
     answerTimeoutMs,
     clock: systemClock,
     log: silentLog,
-  });
+  }).answer;
 
 const messageEvent = (text: string, fields: object = {}): ChatappEvent => ({
   type: 'MESSAGE',
@@ -232,19 +231,16 @@ describe('being added by a mention', () => {
   });
 });
 
-test('replies are deleted when they are old, some at a time', async () => {
-  const { sql } = database;
-  const replies = createReplyStore(sql);
+test('replies are deleted when they are old', async () => {
+  const replies = createReplyStore(database.sql);
   const owner = { workspaceId: 'acme', id: 'old' };
-  const keep = (replayKey: string, at: Date) =>
-    replies.keep(owner, { replayKey, message: { text: 'x' }, at });
   const old = new Date(Date.now() - 8 * 86_400_000);
-  for (let index = 0; index < 5; index++) await keep(`old ${index}`, old);
-  await keep('new', new Date());
-  expect(await replies.deleteSome(new Date(old.getTime() + 1), 3)).toBe(3);
-  const sweep = createReplySweep({ sql, replies, clock: systemClock, log: silentLog });
-  await sweep.settle?.();
-  await sweep.stop();
-  expect(await replies.deleteSome(new Date(old.getTime() + 1), 3)).toBe(0);
+  for (const [replayKey, at] of [
+    ['old', old],
+    ['new', new Date()],
+  ] as const)
+    await replies.keep(owner, { replayKey, message: { text: 'x' }, at });
+  expect(await replies.deleteSome(new Date(old.getTime() + 1))).toBe(1);
+  expect(await replies.deleteSome(new Date(old.getTime() + 1))).toBe(0);
   expect(await replies.find(owner, 'new')).toEqual({ text: 'x' });
 });

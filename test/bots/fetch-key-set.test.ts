@@ -3,8 +3,7 @@
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { fetchAt, fetchKeySet } from '../../src/bots/fetch-key-set.ts';
-import { type Lookup, publicAddressesOf } from '../../src/bots/public-address.ts';
+import { fetchAt, fetchFromPublic, type Lookup, publicAddressesOf } from '../../src/bots/public-fetch.ts';
 import { createSigner } from './signer.ts';
 
 // A certificate for keys.example that nobody but these tests trusts.
@@ -130,12 +129,10 @@ describe('public addresses', () => {
 
 describe('a key set', () => {
   test('of a URL that somebody gave is not asked for where its name leads to a private address', async () => {
-    const { href: url } = at('keys.example');
-    await expect(fetchKeySet({ url, anywhere: false }, fakeLookup('127.0.0.1'))).rejects.toThrow('public');
-    for (const host of ['localhost', '127.0.0.1', '[::1]']) {
-      const source = { url: at(host).href, anywhere: false };
-      await expect(fetchKeySet(source)).rejects.toThrow(`${new URL(source.url).host} is`);
-    }
+    const named = fetchFromPublic(at('keys.example'), { signal: signal(), lookup: fakeLookup('127.0.0.1') });
+    await expect(named).rejects.toThrow('public');
+    for (const host of ['localhost', '127.0.0.1', '[::1]'])
+      await expect(fetchFromPublic(at(host), { signal: signal() })).rejects.toThrow(`${at(host).host} is`);
     expect(asked.length).toBe(0);
   });
 

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { toEventKey, toSessionKey } from '../../src/bots/event-keys.ts';
 import type { ChatappEvent } from '../../src/bots/event-schema.ts';
-import { cutText } from '../../src/bots/message.ts';
+import { cutText } from '../../src/bots/events.ts';
 
 describe('a cut text', () => {
   const text = fc.oneof(

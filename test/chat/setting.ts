@@ -111,7 +111,7 @@ async function startChat(url: string, options: StartOptions): Promise<ChatProces
     clock: systemClock,
     settings: { retrievalTimeoutMs: 60_000, retentionDays },
     wakeMover: () => undefined,
-    onInterrupt: () => () => undefined,
+    shutdown: new AbortController().signal,
   });
   const served = serveRoutes([routes], {
     authenticators: () => ({ key: principalOf, session: async () => undefined }),

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'bun:test';
 import { systemClock } from '../../src/core/clock.ts';
-import { createInterruption } from '../../src/core/interruption.ts';
+import { unavailable } from '../../src/core/errors.ts';
 import { UsageRecords } from '../../src/gateway/accounting/usage-records.ts';
 import { createAnswerCache } from '../../src/gateway/cache.ts';
 import { parseModelsFile } from '../../src/gateway/catalogue/file.ts';
@@ -99,7 +99,7 @@ function setting({
       () => undefined,
     ),
   );
-  const { onInterrupt, interrupt } = createInterruption();
+  const shutdown = new AbortController();
   let accounts = 0;
   const outcomes: string[] = [];
   const reserved = new Set<object>();
@@ -107,7 +107,7 @@ function setting({
     catalogue: { current: () => catalogue },
     cache: createAnswerCache(),
     keepAliveMs,
-    onInterrupt,
+    shutdown: shutdown.signal,
     firstToken: { observe: () => undefined },
     allowances: {
       reserve: () => {
@@ -149,7 +149,7 @@ function setting({
     serve,
     accounts: () => accounts,
     outcomes,
-    interrupt,
+    shutdown,
     streamChat: createStreamChat({ serve, catalogue: { current: () => catalogue } }),
     /** Whether nothing is left. */
     async rests(): Promise<void> {
@@ -335,7 +335,7 @@ describe('a conversation within the process', () => {
     });
 
     test('ends with the service', async () => {
-      const { streamChat, rests, outcomes, interrupt } = setting();
+      const { streamChat, rests, outcomes, shutdown } = setting();
       const hearing = (async () => {
         for await (const _ of streamChat({
           caller,
@@ -343,7 +343,7 @@ describe('a conversation within the process', () => {
           messages: LONG,
           signal: new AbortController().signal,
         }))
-          interrupt();
+          shutdown.abort(unavailable('The service is shutting down'));
       })();
       await expect(hearing).rejects.toMatchObject({
         kind: 'upstream-failed',

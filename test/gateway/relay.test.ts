@@ -69,7 +69,7 @@ function relayed(
     choices: 1,
     keepAliveMs: options.keepAliveMs ?? 15_000,
     signal: options.signal ?? new AbortController().signal,
-    onInterrupt: () => () => undefined,
+    shutdown: new AbortController().signal,
     onBlock: () => undefined,
     async onEnd(end) {
       ends.push(end);

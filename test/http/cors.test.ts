@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'bun:test';
 import { Elysia } from 'elysia';
-import { createInterruption } from '../../src/core/interruption.ts';
+import { unavailable } from '../../src/core/errors.ts';
 import { createCors } from '../../src/http/cors.ts';
 import { serveRoutes } from '../support/serve-routes.ts';
 
@@ -11,7 +11,7 @@ const FOREIGN = 'https://evil.example.com';
 
 /** A service for these origins. */
 function serving(origins: string[]) {
-  const { onInterrupt, interrupt } = createInterruption();
+  const shutdown = new AbortController();
   const { http, fetch } = serveRoutes(
     [
       ({ plugin }) =>
@@ -23,7 +23,7 @@ function serving(origins: string[]) {
           })
           .get('/waits', () => new Promise<object>(() => undefined)),
     ],
-    { cors: createCors(origins), onInterrupt, open: ['GET /fails', 'GET /waits'] },
+    { cors: createCors(origins), shutdown: shutdown.signal, open: ['GET /fails', 'GET /waits'] },
   );
   const ask = (path: string, origin: string | undefined, init: RequestInit = {}) =>
     fetch(
@@ -32,7 +32,7 @@ function serving(origins: string[]) {
         headers: { ...init.headers, ...(origin === undefined ? {} : { origin }) },
       }),
     );
-  return { ask, http, interrupt };
+  return { ask, http, shutdown };
 }
 
 const marked = async (origins: string[], origin: string | undefined): Promise<Headers> =>
@@ -73,10 +73,10 @@ describe('an answer', () => {
   });
 
   test('that refuses is readable, too: what is unknown, has failed, or ends with the service', async () => {
-    const { ask, interrupt } = serving([ALLOWED]);
+    const { ask, shutdown } = serving([ALLOWED]);
     const waiting = ask('/waits', ALLOWED);
     const refusals = [await ask('/unknown', ALLOWED), await ask('/fails', ALLOWED)];
-    interrupt();
+    shutdown.abort(unavailable('The service is shutting down'));
     refusals.push(await waiting);
     expect(refusals.map(({ status }) => status)).toEqual([404, 500, 503]);
     for (const { headers } of refusals) {

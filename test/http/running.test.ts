@@ -4,8 +4,7 @@ import { expect, test } from 'bun:test';
 import { Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
 import { listen } from '../../src/app.ts';
-import { notFound } from '../../src/core/errors.ts';
-import { createInterruption } from '../../src/core/interruption.ts';
+import { notFound, unavailable } from '../../src/core/errors.ts';
 import type { Principal } from '../../src/core/principal.ts';
 import type { Routes } from '../../src/http/area.ts';
 import { bodyMemory } from '../../src/http/body.ts';
@@ -21,14 +20,14 @@ const broken = (): never => {
 };
 
 function serving(handle: () => unknown, deps: { log?: Partial<typeof LOG>; access?: () => void }) {
-  const { onInterrupt, interrupt } = createInterruption();
+  const shutdown = new AbortController();
   const { http, fetch } = serveRoutes([routeOf(handle)], {
-    onInterrupt,
+    shutdown: shutdown.signal,
     log: { ...LOG, ...deps.log },
     open: ['POST /'],
     access: deps.access ?? ignore,
   });
-  return { http, fetch, interrupt };
+  return { http, fetch, shutdown };
 }
 
 const routeOf =
@@ -67,10 +66,10 @@ test('what fails after the end of a shutdown has answered its request is not log
     return work.promise;
   };
   const log = { error: (...given: unknown[]) => void logged.push(given) };
-  const { http, fetch, interrupt } = serving(handle, { log });
+  const { http, fetch, shutdown } = serving(handle, { log });
   const answered = fetch(ask());
   await begun.promise;
-  interrupt();
+  shutdown.abort(unavailable('The service is shutting down'));
   expect((await answered).status).toBe(503);
   work.reject(new Error('the connection was closed'));
   await Bun.sleep(1);

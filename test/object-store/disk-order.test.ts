@@ -50,9 +50,7 @@ async function receive(...buffers: Buffer[]): Promise<void> {
     sizeBytesMax: Number.POSITIVE_INFINITY,
     onRemoved: () => void calls.push('removed'),
   });
-  for (const buffer of buffers)
-    await new Promise<void>((resolve) => void upload.sink.write(buffer, () => resolve()));
-  await new Promise<void>((resolve) => void upload.sink.end(resolve));
+  for (const buffer of buffers) await upload.write(buffer);
   await upload.finish();
   upload.isKept = true;
 }

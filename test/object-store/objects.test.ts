@@ -34,16 +34,6 @@ describe('buckets', () => {
       404,
     ]);
   });
-
-  test.each(['ab', 'UPPER', 'a..b', '10.0.0.1', 'under_score', '-ab'])(
-    'the name %p is refused',
-    async (Bucket) => {
-      expect(await refusal(store.client.send(new CreateBucketCommand({ Bucket })))).toEqual([
-        'InvalidBucketName',
-        400,
-      ]);
-    },
-  );
 });
 
 describe('an object', () => {

@@ -4,7 +4,7 @@ import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { exclusively } from '../../src/infra/postgres/exclusive.ts';
 import { eventually, startChild } from '../support/child.ts';
-import { connectTo, testDatabase } from '../support/database.ts';
+import { testDatabase } from '../support/database.ts';
 import { shared } from '../support/shared.ts';
 
 const HOLDER = join(import.meta.dir, '../support/lock-holder.ts');
@@ -41,32 +41,6 @@ test('one at a time runs, others return without having run, and the end frees th
     }),
   ).toBeTrue();
   await eventually('the lock to be free', () => taken('one'));
-});
-
-test('works that run at the same time have one connection, and each its own lock', async () => {
-  const other = connectTo(database.url);
-  const sessions = async (): Promise<number> => {
-    const [row] = await other<{ count: number }[]>`
-      SELECT count(DISTINCT pid)::int AS count FROM pg_locks WHERE locktype = 'advisory'
-        AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
-    return row?.count ?? 0;
-  };
-  try {
-    await taken('first', async () => {
-      const second = Promise.withResolvers<void>();
-      const running = taken('second', () => second.promise);
-      await eventually('the second lock', async () => !(await taken('second', undefined, other)));
-      expect(await sessions()).toBe(1);
-      expect(await taken('first', undefined, other)).toBeFalse();
-      second.resolve();
-      expect(await running).toBeTrue();
-      await eventually('the second lock to be free', () => taken('second', undefined, other));
-      expect(await taken('first', undefined, other)).toBeFalse();
-    });
-    await eventually('the first lock to be free', () => taken('first', undefined, other));
-  } finally {
-    await other.end();
-  }
 });
 
 test('a process that lives keeps its lock for longer than a lease, also with nothing to do', async () => {

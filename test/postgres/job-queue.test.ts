@@ -4,8 +4,14 @@ import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { systemClock } from '../../src/core/clock.ts';
 import type { Sql, Transaction } from '../../src/infra/postgres/client.ts';
-import { createJobQueue, createJobWorker, enqueue, type Job } from '../../src/infra/postgres/job-queue.ts';
-import type { JobOutcome, JobWorkerOptions } from '../../src/infra/postgres/job-worker.ts';
+import {
+  createJobQueue,
+  createJobWorker,
+  enqueue,
+  type Job,
+  type JobOutcome,
+  type JobWorkerOptions,
+} from '../../src/infra/postgres/job-queue.ts';
 import { createQueuedWork } from '../../src/infrastructure.ts';
 import { eventually, startChild } from '../support/child.ts';
 import { connectTo, silentLog, type TestDatabase, testDatabase } from '../support/database.ts';

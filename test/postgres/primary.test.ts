@@ -3,7 +3,7 @@
 import { expect, test } from 'bun:test';
 import { DATABASE_ADDRESS, parseAddress } from '../../src/infra/postgres/address.ts';
 import { isUnavailable } from '../../src/infra/postgres/client.ts';
-import { createPrimary } from '../../src/infra/postgres/primary.ts';
+import { Primary } from '../../src/infra/postgres/primary.ts';
 import { eventually, freePort } from '../support/child.ts';
 import { connectTo, testDatabase } from '../support/database.ts';
 import { shared } from '../support/shared.ts';
@@ -103,14 +103,14 @@ test('the host that is used is kept while it takes writes, though another one ta
   const asked: string[] = [];
   const readOnly = new Set(['one']);
   const candidates = ['one', 'two', 'three'].map((host) => ({ host, port: 9 }));
-  const primary = createPrimary(candidates, async (_open, { host }) => {
+  const primary = new Primary(candidates, async ({ host }) => {
     asked.push(host);
-    return readOnly.has(host);
+    return !readOnly.has(host);
   });
   const used = async (): Promise<unknown> => {
     const before = asked.length;
     return eventually('a new look', async () => {
-      const socket = await primary.connect();
+      const socket = await primary.open();
       const { host } = socket as unknown as { host: string };
       socket.on('error', () => undefined).destroy();
       return asked.length > before && host;

@@ -1,7 +1,7 @@
 // The end of the service, asked for or not: what runs is finished, and nothing is left that the next start trips over.
 
 import { expect, test } from 'bun:test';
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { type Child, eventually, freePort, freeze, startChild } from '../support/child.ts';
@@ -85,12 +85,6 @@ async function serving({ child }: RunningService): Promise<number[]> {
   });
   const lines = (await new Response(list.stdout).text()).split('\n');
   return lines.filter(isService).map((line) => Number.parseInt(line, 10));
-}
-
-/** A process that has nothing to do with the service. */
-function startBystander() {
-  const child = startChild(['sleep', '900']);
-  return { pid: child.pid, [Symbol.asyncDispose]: () => child.stop() };
 }
 
 /** One that has ended, and whose end nobody has asked about yet (a zombie, proc(5)), runs no more. */
@@ -188,7 +182,7 @@ test('several processes end when their owner is killed, and the next start has t
   }
 });
 
-test('a start ends what the one before has left at once, hung or at work, and serves', async () => {
+test('what a killed owner has left, hung or at work, is not in the way of the next start', async () => {
   const dataDir = freshFolder();
   const options = { dataDir, environment: { PROCESSES: '2', PORT: String(freePort()) } };
   {
@@ -206,28 +200,6 @@ test('a start ends what the one before has left at once, hung or at work, and se
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
     for (const { socket } of requests) socket.destroy();
   }
-});
-
-test('of what is on record as left behind, only what is what it was is ended', async () => {
-  const dataDir = freshFolder();
-  await using bystander = startBystander();
-  const [here, gone] = [{ pid: bystander.pid }, { pid: 2 ** 22 + 1, startedAt: 'long ago' }];
-  const records = {
-    'not-since-then': { process: { ...here, startedAt: 'long ago' }, owner: gone },
-    damaged: '{"process":',
-    gone: { process: gone, owner: gone },
-  };
-  mkdirSync(join(dataDir, 'processes'), { recursive: true });
-  for (const [name, entry] of Object.entries(records))
-    writeFileSync(
-      join(dataDir, 'processes', `${name}.json`),
-      typeof entry === 'string' ? entry : JSON.stringify(entry),
-    );
-  await using service = await startService({ dataDir });
-  expect((await fetch(`${service.url}/healthz`)).status).toBe(200);
-  expect(isRunning(bystander.pid)).toBeTrue();
-  expect(readdirSync(join(dataDir, 'processes'))).toEqual([]);
-  await service.child.stop();
 });
 
 for (const hosts of [

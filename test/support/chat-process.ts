@@ -51,7 +51,7 @@ const chat = createChat({
   visibleDocuments: async () => new Set(),
   visibleToPerson: async () => new Set(),
   wakeMover: usage.wakeMover,
-  onInterrupt: () => () => undefined,
+  shutdown: new AbortController().signal,
   clock: systemClock,
   settings: config.chat,
   log,

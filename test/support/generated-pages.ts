@@ -44,17 +44,17 @@ export async function allOperations(): Promise<Operation[]> {
     secretAccessKey: 'none',
     formProfile: 'standard',
   });
-  const onInterrupt = () => () => undefined;
+  const shutdown = new AbortController().signal;
   const http = createHttp({
     authenticators: () => areas.authenticators,
     cors: createCors([]),
     log,
     access: () => undefined,
     explainFailure: () => undefined,
-    onInterrupt,
+    shutdown,
   });
-  const clients = { sql, searchSql: sql, lookUpSql: sql, objects };
-  const areas = await createAreas(config, clients, { http, onInterrupt, log });
+  const clients = { sql, searchSql: sql, objects };
+  const areas = await createAreas(config, clients, { http, shutdown, log });
   const health = {
     version: '0',
     checks: areas.checks,

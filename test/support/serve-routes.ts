@@ -29,7 +29,7 @@ export function serveRoutes(
     log: { debug: ignore, info: ignore, warn: ignore, error: ignore },
     access: ignore,
     explainFailure: () => undefined,
-    onInterrupt: () => () => undefined,
+    shutdown: new AbortController().signal,
     ...deps,
   });
   const app = areas.reduce<AnyElysia>((all, routes) => all.use(routes(http)), new Elysia(options));

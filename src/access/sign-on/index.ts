@@ -3,12 +3,12 @@
 import { type RequestOrigin, SERVICE } from '../../core/author.ts';
 import type { Clock } from '../../core/clock.ts';
 import { malformed, ServiceError } from '../../core/errors.ts';
-import type { WakeEventMover } from '../../core/event.ts';
 import { newId } from '../../core/ids.ts';
 import type { Logger } from '../../core/logger.ts';
 import { createSemaphore } from '../../core/semaphore.ts';
 import { stateOf } from '../../http/state.ts';
 import { splitTarget } from '../../http/url.ts';
+import type { Commits } from '../authentication.ts';
 import { createKeyText, hashSecret, shownPrefix } from '../key-text.ts';
 import { SIGN_ONS_MAX } from '../limits.ts';
 import { renderCookie } from '../session-cookie.ts';
@@ -23,9 +23,15 @@ import {
   renderFlightCookie,
   renderFlightCookieRemoval,
 } from './flight.ts';
-import { renderReturnPage } from './page.ts';
 import { toPerson } from './person.ts';
-import { describeFailure, PROBLEMS, type ProblemName, SignOnProblem, toProblem } from './problems.ts';
+import {
+  describeFailure,
+  PROBLEMS,
+  type ProblemName,
+  renderReturnPage,
+  SignOnProblem,
+  toProblem,
+} from './problems.ts';
 import { createProvider } from './provider.ts';
 import { grantsOf } from './roles.ts';
 import type { SignOnSettings } from './settings.ts';
@@ -34,9 +40,7 @@ export type SignOnDeps = {
   settings: SignOnSettings;
   store: SignOnStore;
   signIns: SignIns;
-  /** Drops the cached principals of the keys with these hashes. */
-  forget(keyHashes: readonly string[]): void;
-  wakeMover: WakeEventMover;
+  commits: Commits;
   clock: Clock;
   log: Logger;
 };
@@ -49,7 +53,7 @@ type Asked = { request: Request; requestId: string };
 export type SignOn = ReturnType<typeof createSignOn>;
 
 /** Each function answers a page for people, also where it fails; it throws 400 for a request without a Host. */
-export function createSignOn({ settings, store, signIns, forget, wakeMover, clock, log }: SignOnDeps) {
+export function createSignOn({ settings, store, signIns, commits, clock, log }: SignOnDeps) {
   const provider = createProvider(settings);
   const places = createSemaphore({
     runningMax: SIGN_ONS_MAX,
@@ -102,8 +106,7 @@ export function createSignOn({ settings, store, signIns, forget, wakeMover, cloc
     const { outcome, changedKeys } = await signedIn.catch((cause: unknown) => {
       throw new SignOnProblem('database', { cause });
     });
-    forget(changedKeys);
-    wakeMover();
+    commits.follow(changedKeys);
     if (outcome !== 'opened') throw new SignOnProblem(outcome);
     return value;
   };

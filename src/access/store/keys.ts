@@ -2,8 +2,7 @@ import type { Author } from '../../core/author.ts';
 import type { KeyLimits, Scope } from '../../core/principal.ts';
 import type { PageRequest } from '../../http/paging.ts';
 import type { Fragment, Transaction } from '../../infra/postgres/client.ts';
-import { auditKey, auditUser, KEY_STATE } from './audit-entries.ts';
-import { holdsOperatorKey, lineage } from './key-parts.ts';
+import { auditKey, auditUser, holdsOperatorKey, KEY_STATE, lineage } from '../changes.ts';
 
 export type Key = {
   id: string;

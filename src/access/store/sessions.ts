@@ -2,13 +2,10 @@ import type { Author } from '../../core/author.ts';
 import type { PageRequest } from '../../http/paging.ts';
 import { audited } from '../../infra/postgres/audit.ts';
 import type { Transaction } from '../../infra/postgres/client.ts';
+import type { Provider } from '../schema.ts';
 
 /** `workspaces`: those that the sign-in at the provider opens; null for other sign-ins. */
 export type PortalSession = { keyHash: string; expiresAt: Date; workspaces: string[] | null };
-
-/** How a person signed in: with a key, with a one-time link, or at an OpenID Connect provider. */
-export const PROVIDERS = ['key', 'link', 'oidc'] as const;
-export type Provider = (typeof PROVIDERS)[number];
 
 /** A session that begins; the hash of the cookie's value is in hexadecimal. */
 export type NewSession = {

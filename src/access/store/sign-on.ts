@@ -1,8 +1,7 @@
 import type { Author } from '../../core/author.ts';
 import type { KeyLimits, Scope } from '../../core/principal.ts';
 import type { Fragment, Sql, Transaction } from '../../infra/postgres/client.ts';
-import { auditKey, auditUser, KEY_STATE, USER_STATE } from './audit-entries.ts';
-import { holdsKeyWith, lineage } from './key-parts.ts';
+import { auditKey, auditUser, holdsKeyWith, KEY_STATE, lineage, USER_STATE } from '../changes.ts';
 import { createSessionStore, type NewSession } from './sessions.ts';
 
 /** A workspace that the claims open, with the rights and limits there; scopes are sorted. */

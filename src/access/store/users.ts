@@ -2,8 +2,7 @@ import type { Author } from '../../core/author.ts';
 import { codeOf } from '../../core/errors.ts';
 import type { PageRequest } from '../../http/paging.ts';
 import type { Sql, Transaction } from '../../infra/postgres/client.ts';
-import { auditKey, auditUser, USER_STATE } from './audit-entries.ts';
-import { holdsOperatorKey } from './key-parts.ts';
+import { auditKey, auditUser, holdsOperatorKey, USER_STATE } from '../changes.ts';
 
 export type User = { id: string; email: string; name: string | null; createdAt: Date };
 

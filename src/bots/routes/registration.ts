@@ -1,28 +1,16 @@
 import { Elysia } from 'elysia';
 import type { Clock } from '../../core/clock.ts';
-import { notFound } from '../../core/errors.ts';
 import type { Http } from '../../http/http.ts';
 import { answer, json, parameters, refusals } from '../../http/input.ts';
 import { PageQuery, pageAnswer, toPage, toPageRequest } from '../../http/paging.ts';
 import { WorkspacePath } from '../../http/schemas.ts';
-import { type Bot, type BotReference, toBotReference } from '../bot.ts';
+import { type Bot, type Bots, botNotFound, toBotReference } from '../bots.ts';
 import { checkRegistration } from '../check-registration.ts';
-import { BOT_EXAMPLE, BOT_PUT_EXAMPLE } from '../examples.ts';
-import { BotPage, BotPath, BotPut, BotRead, isBotId } from '../schema.ts';
-import type { BotStore } from '../store/bots.ts';
+import { BOT_EXAMPLE, BOT_PUT_EXAMPLE, BotPage, BotPath, BotPut, BotRead, isBotId } from '../schema.ts';
 
 const ADMINISTRATION = { key: { in: 'administration', scope: 'admin' } } as const;
 const ITEM = { ...ADMINISTRATION, params: parameters(BotPath) } as const;
 const BOT = { schema: BotRead, example: BOT_EXAMPLE };
-
-export type RegistrationDeps = {
-  store: BotStore;
-  requireWorkspace(id: string): Promise<void>;
-  forget(reference: BotReference): void;
-  clock: Clock;
-};
-
-export const botNotFound = () => notFound('Bot not found');
 
 /** Its verification is shown without the internal field. */
 function render({ verification: { jwks_anywhere: _, ...verification }, ...bot }: Bot): BotRead {
@@ -41,16 +29,13 @@ function render({ verification: { jwks_anywhere: _, ...verification }, ...bot }:
  * The bots of a workspace. A change applies from the next event on; in other processes after the notification of the
  * database.
  */
-export function registrationRoutes(
+export const registrationRoutes = (
   { plugin }: Http,
-  { store, requireWorkspace, forget, clock }: RegistrationDeps,
-) {
-  const keepsUrl = async (reference: BotReference, { verification: { jwks } }: BotPut): Promise<boolean> => {
-    if (typeof jwks !== 'string') return false;
-    const verification = (await store.find(reference))?.verification;
-    return verification?.jwks === jwks && verification.jwks_anywhere;
-  };
-  return new Elysia({
+  bots: Bots,
+  requireWorkspace: (id: string) => Promise<void>,
+  clock: Clock,
+) =>
+  new Elysia({
     name: 'bots.registration',
     prefix: '/admin/api/workspaces/:workspace_id/bots',
     tags: ['bots'],
@@ -61,7 +46,7 @@ export function registrationRoutes(
       async ({ params, query }) => {
         const page = toPageRequest(query, isBotId);
         await requireWorkspace(params.workspace_id);
-        return toPage(await store.list(params.workspace_id, page), page.limit, render);
+        return toPage(await bots.list(params.workspace_id, page), page.limit, render);
       },
       {
         ...ADMINISTRATION,
@@ -74,9 +59,7 @@ export function registrationRoutes(
     .get(
       '/:bot_id',
       async ({ params }) => {
-        const bot = await store.find(toBotReference(params));
-        if (bot === undefined) throw botNotFound();
-        return render(bot);
+        return render(await bots.require(toBotReference(params), { cached: false }));
       },
       {
         ...ITEM,
@@ -88,14 +71,13 @@ export function registrationRoutes(
       '/:bot_id',
       async ({ params, body, principal, author }) => {
         const reference = toBotReference(params);
-        // Others may keep the URL that an operator has given.
-        const anywhere = principal.scopes.has('operator') || (await keepsUrl(reference, body));
-        const settings = await checkRegistration(body, anywhere);
         await requireWorkspace(reference.workspaceId);
+        // Others may keep the URL that an operator has given.
+        const before = (await bots.find(reference))?.verification;
+        const keepsUrl = before?.jwks_anywhere === true && before.jwks === body.verification.jwks;
+        const settings = await checkRegistration(body, principal.scopes.has('operator') || keepsUrl);
         const at = clock.now();
-        const bot = await store.put({ ...reference, ...settings, createdAt: at, updatedAt: at }, author);
-        forget(reference);
-        return render(bot);
+        return render(await bots.put({ ...reference, ...settings, createdAt: at, updatedAt: at }, author));
       },
       {
         ...ITEM,
@@ -115,10 +97,7 @@ export function registrationRoutes(
     .delete(
       '/:bot_id',
       async ({ author, params }) => {
-        const reference = toBotReference(params);
-        const deleted = await store.delete(reference, author);
-        forget(reference);
-        if (!deleted) throw botNotFound();
+        if (!(await bots.delete(toBotReference(params), author))) throw botNotFound();
       },
       {
         ...ITEM,
@@ -131,4 +110,3 @@ export function registrationRoutes(
         },
       },
     );
-}

@@ -1,42 +1,19 @@
-import { type Static, Type } from '@sinclair/typebox';
+import { Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
-import type { Principal } from '../../core/principal.ts';
 import type { Http } from '../../http/http.ts';
 import { answer, bytes, parameters, refusals } from '../../http/input.ts';
 import type { VerifyToken } from '../../http/routes.ts';
+import { text } from '../../http/schemas.ts';
 import { toJsonBody } from '../../http/validation.ts';
-import { renderForAddOn } from '../add-on.ts';
-import { ChatappAddOnEvent, ChatappAddOnReply } from '../add-on-schema.ts';
-import { type Bot, type BotReference, toBotReference } from '../bot.ts';
-import { parseEvent } from '../event.ts';
-import { ChatappEvent, ChatappMessageRequest } from '../event-schema.ts';
-import { EVENT_EXAMPLE } from '../examples.ts';
-import type { createAnswerEvent } from '../operations/answer-event.ts';
-import { ChatappReply, WebhookPath } from '../schema.ts';
-import type { VerifyEventToken } from '../verify.ts';
+import { type EventAnswerer, platformOf } from '../answer-event.ts';
+import { type Bots, toBotReference } from '../bots.ts';
+import { EVENT_EXAMPLE, EventAnswer, EventBody } from '../event-schema.ts';
+import type { TokenVerifier } from '../verify.ts';
 
-export type WebhookDeps = {
-  /** Throws 404. */
-  requireBot(reference: BotReference): Promise<Bot>;
-  verify: VerifyEventToken;
-  take: TakeEvent;
-};
-
-/** Answers the body of an event in the format that it has. Throws ValidationFailure, and as the operation does. */
-export type TakeEvent = (
-  bot: Bot,
-  body: unknown,
-  caller: Principal,
-) => Promise<{ body: Static<typeof EventAnswer>; replayed: boolean }>;
-
-export const createTakeEvent =
-  (answer: ReturnType<typeof createAnswerEvent>): TakeEvent =>
-  async (bot, body, caller) => {
-    const { event, format } = parseEvent(body);
-    const key = caller.keyId === PLATFORM ? undefined : caller;
-    const { message, replayed } = await answer(bot, event, key);
-    return { body: format === 'add-on' ? renderForAddOn(message) : message, replayed };
-  };
+const WebhookPath = Type.Object({
+  workspace_id: text('The workspace of the bot.'),
+  bot_id: text('The identifier under which the bot is registered.'),
+});
 
 /** Who sends events: the platform, and keys with this scope. */
 export const SENDER = { in: 'key-or-token', scope: 'bots' } as const;
@@ -50,21 +27,23 @@ export const CAUSED = [
   'messages.rag.bot.new',
 ];
 
-const EventBody = Type.Union([ChatappMessageRequest, ChatappEvent, ChatappAddOnEvent]);
-export const EventAnswer = Type.Union([ChatappReply, ChatappAddOnReply]);
+export type WebhookDeps = { bots: Bots; tokens: TokenVerifier; events: EventAnswerer };
 
-export function webhookRoutes({ plugin }: Http, { requireBot, verify, take }: WebhookDeps) {
+export function webhookRoutes({ plugin }: Http, { bots, tokens, events }: WebhookDeps) {
   const verifyToken: VerifyToken = async (token, { workspace_id, bot_id }) => {
-    const bot = await requireBot({ workspaceId: String(workspace_id), id: String(bot_id) });
-    await verify(bot.verification, token);
+    const bot = await bots.require({ workspaceId: String(workspace_id), id: String(bot_id) });
+    await tokens.verify(bot.verification, token);
     return platformOf(bot);
   };
   return new Elysia({ name: 'bots.webhook', tags: ['bots'] }).use(plugin).post(
     '/chatapp/:workspace_id/:bot_id',
     async ({ params, request, body, principal }) => {
-      const bot = await requireBot(toBotReference(params));
-      const taken = await take(bot, await toJsonBody(request, body), principal);
-      return Response.json(taken.body, taken.replayed ? { headers: { 'idempotent-replayed': 'true' } } : {});
+      const bot = await bots.require(toBotReference(params));
+      const answered = await events.answerBody(bot, await toJsonBody(request, body), principal);
+      return Response.json(
+        answered.body,
+        answered.replayed ? { headers: { 'idempotent-replayed': 'true' } } : {},
+      );
     },
     {
       key: { ...SENDER, verify: verifyToken },
@@ -95,15 +74,3 @@ export function webhookRoutes({ plugin }: Http, { requireBot, verify, take }: We
     },
   );
 }
-
-const PLATFORM = 'chatapp';
-
-/** The chat app itself, which acts for the person that an event names. */
-export const platformOf = ({ workspaceId }: Bot): Principal => ({
-  keyId: PLATFORM,
-  workspaceId,
-  userId: 'chatapp',
-  email: '',
-  scopes: new Set(['bots']),
-  limits: {},
-});

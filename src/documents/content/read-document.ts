@@ -5,7 +5,7 @@ import type { Logger } from '../../core/logger.ts';
 import type { Semaphore } from '../../core/semaphore.ts';
 import { sleep } from '../../core/wait.ts';
 import { isUnavailable } from '../../infra/postgres/client.ts';
-import type { JobOutcome } from '../../infra/postgres/job-worker.ts';
+import type { JobOutcome } from '../../infra/postgres/job-queue.ts';
 import type { ObjectStore } from '../../infra/s3/client.ts';
 import { contentTypeOf } from '../objects.ts';
 import { kindOf } from './formats/kinds.ts';

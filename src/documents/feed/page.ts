@@ -4,7 +4,7 @@ import { nextTimeSlice } from '../../core/time-slices.ts';
 import { dequantise } from '../vectors/quantise.ts';
 import { type FeedPosition, type Follower, renderFeedCursor } from './cursor.ts';
 import {
-  EMBEDDED_LINE_LENGTH,
+  FEED_EMBEDDED_A_STATEMENT,
   FEED_PASSAGES_A_STATEMENT,
   PAGE_LENGTH_MAX,
   PAGE_STATEMENTS_MAX,
@@ -12,22 +12,20 @@ import {
 } from './limits.ts';
 import type { FeedStep, FeedStore } from './store.ts';
 
-export type FeedPageRequest = Follower & { position: FeedPosition; limit: number; secret: Buffer };
-
 /** Yields lines, some at a time. Throws 410 where the position is of no use any more. */
 export async function* readFeedPage(
   store: Pick<FeedStore, 'follow'>,
-  { viewer, embeddings, position, limit, secret }: FeedPageRequest,
+  request: Follower & { position: FeedPosition; limit: number; secret: Buffer },
 ): AsyncGenerator<string, void> {
-  let at = position;
+  const { viewer, embeddings, limit, secret } = request;
+  let { position } = request;
   let [lines, length, end] = [0, 0, false];
   let model: string | null = null;
   const isFull = () => lines >= limit || length >= PAGE_LENGTH_MAX;
+  const most = embeddings ? FEED_EMBEDDED_A_STATEMENT : FEED_PASSAGES_A_STATEMENT;
   for (let statement = 0; statement < PAGE_STATEMENTS_MAX && !end && !isFull(); statement++) {
-    const ofLine = lines > 0 ? length / lines : embeddings ? EMBEDDED_LINE_LENGTH : 1;
-    const fitting = Math.ceil((PAGE_LENGTH_MAX - length) / ofLine);
-    const passages = Math.min(FEED_PASSAGES_A_STATEMENT, limit - lines, fitting);
-    const found = await store.follow(viewer, at, { passages, embeddings });
+    const passages = Math.min(most, limit - lines);
+    const found = await store.follow(viewer, position, { passages, embeddings });
     let text = '';
     ({ end, model } = found);
     for (const { line, after } of found.steps) {
@@ -41,7 +39,7 @@ export async function* readFeedPage(
         length += rendered.length;
         text += rendered;
       }
-      at = after;
+      position = after;
       if (text.length < PIECE_LENGTH_MAX) continue;
       yield text;
       text = '';
@@ -49,19 +47,18 @@ export async function* readFeedPage(
     }
     if (text !== '') yield text;
   }
-  const next_cursor = renderFeedCursor(secret, { viewer, embeddings }, at);
+  const next_cursor = renderFeedCursor(secret, { viewer, embeddings }, position);
   yield `${JSON.stringify({ next_cursor, more: !end, ...(embeddings ? { embedding_model: model } : {}) })}\n`;
 }
 
 function renderLine(line: NonNullable<FeedStep['line']>): object {
   if ('deleted' in line) return { document_id: line.documentId, deleted: true };
   const { documentId, changedAt, vector, ...passage } = line;
-  const embedding = vector === null ? undefined : dequantise(vector).map(rounded);
+  // Quantised components have no more digits.
+  const embedding =
+    vector === null ? undefined : dequantise(vector).map((value) => Math.round(value * 1e5) / 1e5);
   return { document_id: documentId, ...passage, embedding, changed_at: changedAt.toISOString() };
 }
-
-/** Quantised components have no more digits. */
-const rounded = (value: number): number => Math.round(value * 1e5) / 1e5;
 
 /** The texts as a stream that asks for the next one when the client has taken those before. The first one is read at once. */
 export async function toStream(texts: AsyncGenerator<string, void>): Promise<ReadableStream<Uint8Array>> {

@@ -4,7 +4,7 @@ import type { Sql } from '../../infra/postgres/client.ts';
 import type { Passage as ReadPassage } from '../content/states.ts';
 import type { Viewer } from '../policy.ts';
 import { createConditions } from '../rows.ts';
-import { beginAnew, type FeedPosition } from './cursor.ts';
+import { cursorExpired, type FeedPosition } from './cursor.ts';
 import { FEED_CHANGES_A_STATEMENT, FORGET_BATCH } from './limits.ts';
 
 export type Passage = ReadPassage & {
@@ -22,12 +22,6 @@ export type FeedStep = {
 
 /** `end`: there is nothing behind the steps. `model`: the name of the embedding model; null where there is none yet. */
 export type FeedSteps = { steps: FeedStep[]; end: boolean; model: string | null };
-
-export type FollowOptions = {
-  /** How many passages; a few more are returned where several documents share them. */
-  passages: number;
-  embeddings: boolean;
-};
 
 export type FeedStore = ReturnType<typeof createFeedStore>;
 
@@ -50,11 +44,14 @@ type Feed = { last: number; forgottenTo: number; modelId: number | null; model: 
 export function createFeedStore(sql: Sql) {
   const { visible } = createConditions(sql);
   return {
-    /** The changes that follow a position, from one snapshot. Throws 410 where the copy at that position can't be continued. */
+    /**
+     * The changes that follow a position, from one snapshot: so many passages, and a few more where several documents share them. Throws
+     * 410 where the copy at that position can't be continued.
+     */
     async follow(
       viewer: Viewer,
       position: FeedPosition,
-      { passages, embeddings }: FollowOptions,
+      { passages, embeddings }: { passages: number; embeddings: boolean },
     ): Promise<FeedSteps> {
       const { workspaceId } = viewer;
       const { sequence, next = null } = position;
@@ -137,10 +134,11 @@ export function createFeedStore(sql: Sql) {
 
 function refuseForgotten({ sequence, origin = 0, modelId }: FeedPosition, feed: Feed): void {
   const reached = Math.max(sequence, origin);
-  if (reached > feed.last) throw beginAnew('the database is an earlier one, of a backup');
-  if (sequence > 0 && reached < feed.forgottenTo) throw beginAnew('purges since then are not known any more');
+  if (reached > feed.last) throw cursorExpired('the database is an earlier one, of a backup');
+  if (sequence > 0 && reached < feed.forgottenTo)
+    throw cursorExpired('purges since then are not known any more');
   if (modelId !== undefined && modelId !== feed.modelId)
-    throw beginAnew('the embeddings are those of another model now');
+    throw cursorExpired('the embeddings are those of another model now');
 }
 
 /** `rows`: in order, those of a document together. `from`: the follower has everything before it. */

@@ -1,6 +1,6 @@
-// Documents for which a kind of jobs has yet to do something: confirmed before there was that kind, by an earlier version, or
-// while it was off. They are queued a few at a time, as jobs of a kind of their own, after each of the last few was begun, so
-// that a new document never waits for all the old ones. Jobs that failed are repeated later, and the others do not wait for them.
+// Documents for which a kind of jobs has yet to do something: confirmed before there was that kind, or while it was off. They are
+// queued a few at a time, as jobs of a kind of their own, after each of the last few was begun, so that a new document never waits for
+// all the old ones.
 
 import type { Job } from '../../core/lifecycle.ts';
 import type { Logger } from '../../core/logger.ts';
@@ -16,25 +16,21 @@ const BATCH = 100;
 const SCAN = 2000;
 const PAUSE_MS = 500;
 
-/** Queues documents in the order of their ids; returns where to go on, undefined at the end. */
-export type QueueSome = (page: {
-  after: string;
-  scan: number;
-  limit: number;
-}) => Promise<{ queued: number; next: string | undefined }>;
-
-/** Resolves when all documents were looked through, and each that was queued was begun. */
+/** Returns a run that resolves when all documents were looked through, and each that was queued was begun. */
 export function createCatchUp(deps: {
   kind: string;
-  queueSome: QueueSome;
+  /** Queues documents in the order of their ids; returns where to go on, undefined at the end. */
+  queueSome(page: {
+    after: string;
+    scan: number;
+    limit: number;
+  }): Promise<{ queued: number; next: string | undefined }>;
   queue: Pick<JobQueue, 'backlog'>;
   /** Jobs were queued. */
   wake(): void;
 }) {
-  const noneIsDue = async (): Promise<boolean> => {
-    const backlog = await deps.queue.backlog();
-    return backlog.find(({ kind }) => kind === deps.kind)?.lagSeconds === 0;
-  };
+  const noneIsDue = async (): Promise<boolean> =>
+    (await deps.queue.backlog()).find(({ kind }) => kind === deps.kind)?.lagSeconds === 0;
   return async (signal: AbortSignal): Promise<void> => {
     let after: string | undefined = FIRST_ID;
     while (after !== undefined && !signal.aborted) {
@@ -59,10 +55,9 @@ export function createCatchUpJob(options: {
   run(signal: AbortSignal): Promise<unknown>;
   log: Logger;
 }): Job {
-  const { sql, name, intervalMs, run, log } = options;
+  const { sql, name, run } = options;
   return createPeriodic({
-    name,
-    intervalMs,
+    ...options,
     async run(signal) {
       const outcome = await exclusively(sql, name, async (lease) => {
         const ran = await run(AbortSignal.any([signal, lease.signal]));
@@ -70,6 +65,5 @@ export function createCatchUpJob(options: {
       });
       return outcome === 'held' ? 'again' : outcome;
     },
-    log,
   });
 }

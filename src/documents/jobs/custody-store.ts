@@ -20,26 +20,6 @@ export type Custody = {
 
 export type CustodyStore = ReturnType<typeof createCustodyStore>;
 
-export const readIdentity = async (sql: Sql): Promise<string> =>
-  (await createCustodyStore(sql).read()).identity;
-
-/** What an operator sees of the bucket and decides about it, while the service runs or while it does not. */
-export function createBucketMaintenance(sql: Sql) {
-  const store = createCustodyStore(sql);
-  const show = async () => {
-    const { identity, problem, adopting } = await store.read();
-    return { database: identity, problem, adopting };
-  };
-  return {
-    show,
-    /** The bucket is this database's as it is: objects without a record are swept from then on. */
-    async adopt(author: Author) {
-      await store.decide(author);
-      return show();
-    },
-  };
-}
-
 export function createCustodyStore(sql: Sql) {
   return {
     async read(): Promise<Custody> {
@@ -54,18 +34,35 @@ export function createCustodyStore(sql: Sql) {
     async advance(): Promise<number> {
       const [row] = await sql<{ reached: number }[]>`
         UPDATE documents_identity SET reached = reached + 1 RETURNING reached`;
-      if (row === undefined) throw new Error('the database has no identity');
-      return row.reached;
+      return row?.reached ?? 0;
     },
 
     /** Writes only what has changed. */
-    async keepProblem(problem: string | null): Promise<void> {
-      await sql`
-        UPDATE documents_identity SET bucket_problem = ${problem}
-        WHERE bucket_problem IS DISTINCT FROM ${problem}`;
-    },
+    keepProblem: (problem: string | null): Promise<unknown> => sql`
+      UPDATE documents_identity SET bucket_problem = ${problem} WHERE bucket_problem IS DISTINCT FROM ${problem}`,
 
-    async decide(author: Author): Promise<void> {
+    /** As far as the bucket says, at least. */
+    catchUp: (reached: number): Promise<unknown> =>
+      sql`UPDATE documents_identity SET reached = greatest(reached, ${reached}::integer)`,
+
+    /** The decision has been carried out. */
+    adopted: (): Promise<unknown> => sql`UPDATE documents_identity SET adopts_bucket = false`,
+  };
+}
+
+export const readIdentity = async (sql: Sql): Promise<string> =>
+  (await createCustodyStore(sql).read()).identity;
+
+/** What an operator sees of the bucket and decides about it, while the service runs or while it does not. */
+export function createBucketMaintenance(sql: Sql) {
+  const show = async () => {
+    const { identity, problem, adopting } = await createCustodyStore(sql).read();
+    return { database: identity, problem, adopting };
+  };
+  return {
+    show,
+    /** The bucket is this database's as it is: objects without a record are swept from then on. */
+    async adopt(author: Author) {
       const audit = audited(sql, author, {
         action: 'bucket.adopt',
         workspace: '',
@@ -74,16 +71,7 @@ export function createCustodyStore(sql: Sql) {
         before: sql`jsonb_build_object('problem', bucket_problem)`,
       });
       await sql`UPDATE documents_identity SET adopts_bucket = true RETURNING ${audit}`;
-    },
-
-    /** As far as the bucket says, at least. */
-    async catchUp(reached: number): Promise<void> {
-      await sql`UPDATE documents_identity SET reached = greatest(reached, ${reached}::integer)`;
-    },
-
-    /** The decision has been carried out. */
-    async adopted(): Promise<void> {
-      await sql`UPDATE documents_identity SET adopts_bucket = false`;
+      return show();
     },
   };
 }

@@ -1,5 +1,7 @@
-// Whether the bucket is this database's to sweep. To a fresh database, one named by mistake, or one that was restored
-// from a backup, objects that are documents elsewhere or were documents later would be orphans.
+// Whether the bucket is this database's to sweep. To a fresh database, one named by mistake, or one that was restored from a backup,
+// objects that are documents elsewhere or were documents later would be orphans. Databases leave marks in the bucket, empty objects
+// whose names count: whose objects it holds (`owner-`), how far that database had come (`reached-`), and that a copy of it has found
+// itself behind (`behind-`).
 
 import { ServiceError } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
@@ -8,7 +10,7 @@ import type { ReadinessCheck } from '../../http/readiness.ts';
 import { isUnavailable } from '../../infra/postgres/client.ts';
 import type { ObjectStore } from '../../infra/s3/client.ts';
 import { CUSTODY_INTERVAL_MS } from '../limits.ts';
-import { behindMark, type Marks, ownerMark, reachedMark, readMarks } from './bucket-marks.ts';
+import { MARKS } from '../objects.ts';
 import type { Custody, CustodyStore } from './custody-store.ts';
 
 const FOREIGN = 'the bucket belongs to another database: nothing is swept from it';
@@ -17,6 +19,11 @@ const BEHIND =
 const DIVERGED =
   'a copy of this database that is older has been used with the bucket: nothing is swept, since documents of the one may be unknown to the other';
 const DECIDE = 'bun run admin bucket adopt';
+
+export const ownerMark = (identity: string): string => `${MARKS}owner-${identity}`;
+const behindMark = (identity: string): string => `${MARKS}behind-${identity}`;
+const reachedMark = (identity: string, reached: number | ''): string =>
+  `${MARKS}reached-${identity}-${reached}`;
 
 export type BucketCustody = ReturnType<typeof createBucketCustody>;
 
@@ -31,29 +38,21 @@ export function createBucketCustody(deps: {
   let begun = false;
   let logged: string | null = null;
 
-  /** The marks are read before the database: a process that advances meanwhile never makes it look behind. */
-  async function look(): Promise<{ marks: Marks; custody: Custody }> {
-    const marks = await readMarks(objects);
-    return { marks, custody: await store.read() };
-  }
-
-  /** Two databases that mark a bucket at once both find the other's mark, and neither sweeps. */
-  async function claim(identity: string): ReturnType<typeof look> {
-    await objects.putEmpty(ownerMark(identity));
-    return look();
+  /** The marks are read before the database: a process that advances in between never makes it look behind. */
+  async function look() {
+    const marks: string[] = [];
+    for await (const page of objects.list(MARKS)) marks.push(...page.map(({ key }) => key));
+    return { marks: marks.filter((key) => KINDS.test(key.slice(MARKS.length))), custody: await store.read() };
   }
 
   /**
    * Cut off anywhere it is carried out again: the decision goes last. The number in the bucket is taken over before its
    * mark goes, so that a newer copy, should it still run, is behind from then on.
    */
-  async function adopt({
-    marks,
-    custody: { identity },
-  }: Awaited<ReturnType<typeof look>>): ReturnType<typeof look> {
-    await store.catchUp(marks.reachedBy(identity));
+  async function adopt({ marks, custody: { identity } }: Awaited<ReturnType<typeof look>>) {
+    await store.catchUp(reachedBy(identity, marks));
     await objects.putEmpty(ownerMark(identity));
-    const others = marks.keys.filter((key) => key !== ownerMark(identity));
+    const others = marks.filter((key) => key !== ownerMark(identity));
     const failed = await objects.remove(others.map((key) => ({ key })));
     if (failed.size > 0) throw new Error(`marks in the bucket stay: ${[...failed.values()].join(', ')}`);
     await store.adopted();
@@ -68,27 +67,30 @@ export function createBucketCustody(deps: {
   async function advance(): Promise<boolean> {
     let seen = await look();
     if (seen.custody.adopting) seen = await adopt(seen);
-    else if (seen.marks.owners.length === 0) seen = await claim(seen.custody.identity);
+    else if (!seen.marks.some((key) => key.startsWith(ownerMark('')))) {
+      // Two databases that mark a bucket at once both find the other's mark, and neither sweeps.
+      await objects.putEmpty(ownerMark(seen.custody.identity));
+      seen = await look();
+    }
     const { marks, custody } = seen;
     const { identity } = custody;
     const problem = problemOf(marks, custody);
     // The copy that is ahead learns of it too: the documents of both are in the bucket.
-    if (problem === BEHIND && !marks.behind.includes(identity)) await objects.putEmpty(behindMark(identity));
+    if (problem === BEHIND && !marks.includes(behindMark(identity)))
+      await objects.putEmpty(behindMark(identity));
     await store.keepProblem(problem);
-    logOnce(problem);
+    if (problem !== logged) {
+      logged = problem;
+      if (problem === null) log.info({}, 'the bucket is swept again');
+      else log.error({ decide: DECIDE }, problem);
+    }
     if (problem !== null) return false;
     const reached = await store.advance();
     await objects.putEmpty(reachedMark(identity, reached));
     // One that stays is removed the next time.
-    await objects.remove(marks.reached.map((key) => ({ key })));
+    const earlier = marks.filter((key) => key.startsWith(`${MARKS}reached-`));
+    await objects.remove(earlier.map((key) => ({ key })));
     return true;
-  }
-
-  function logOnce(problem: string | null): void {
-    if (problem === logged) return;
-    logged = problem;
-    if (problem === null) log.info({}, 'the bucket is swept again');
-    else log.error({ decide: DECIDE }, problem);
   }
 
   const job = createPeriodic({
@@ -130,8 +132,18 @@ export function createBucketCustody(deps: {
   };
 }
 
-function problemOf(marks: Marks, { identity, reached }: Custody): string | null {
-  if (marks.owners.length !== 1 || marks.owners[0] !== identity) return FOREIGN;
-  if (marks.reachedBy(identity) > reached) return BEHIND;
-  return marks.behind.length > 0 ? DIVERGED : null;
+const KINDS = /^(owner|reached|behind)-/;
+
+/** How far the database of the identity had come when the last of its marks was written; 0 without one. */
+function reachedBy(identity: string, marks: readonly string[]): number {
+  const start = reachedMark(identity, '');
+  const numbers = marks.filter((key) => key.startsWith(start)).map((key) => Number(key.slice(start.length)));
+  return Math.max(0, ...numbers.filter(Number.isSafeInteger));
+}
+
+function problemOf(marks: readonly string[], { identity, reached }: Custody): string | null {
+  const owners = marks.filter((key) => key.startsWith(ownerMark('')));
+  if (owners.length !== 1 || owners[0] !== ownerMark(identity)) return FOREIGN;
+  if (reachedBy(identity, marks) > reached) return BEHIND;
+  return marks.some((key) => key.startsWith(behindMark(''))) ? DIVERGED : null;
 }

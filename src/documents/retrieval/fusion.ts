@@ -1,7 +1,7 @@
 // One ranking out of two: by scores, not by places, so that a high score in one half outweighs low ones in both.
 
 import type { FoundByVectors } from '../vectors/search.ts';
-import type { Halves, RankedPassage } from './words.ts';
+import type { Halves, RankedPassage } from './rank.ts';
 
 /** The weight of vectors beside words, of any model; chosen on collections of four languages (bench/RESULTS.md). */
 const WEIGHT = 0.2;

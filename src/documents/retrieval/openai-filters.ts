@@ -8,7 +8,7 @@ import type { Filter } from '../filter/ast.ts';
 import { ATTRIBUTES, type Attribute, type Operator } from '../filter/attributes.ts';
 import { toPredicate } from '../filter/predicate.ts';
 import { FILTERS_MAX } from '../limits.ts';
-import { ALTERNATIVES_MAX, FILTER_DEPTH_MAX } from './limits.ts';
+import { ALTERNATIVES_MAX, FILTER_DEPTH_MAX, VALUES_MAX } from './limits.ts';
 import type { RetrieveFilter } from './retrieve.ts';
 
 type Scalar = string | number | boolean;
@@ -93,7 +93,6 @@ function comparison(input: Record<string, unknown>, param: string): Filter[] {
   return [oneOf(attribute, key, equality.operator, values.map(String))];
 }
 
-const VALUES_MAX = 500;
 const SCALAR = 'a text, a number or a boolean';
 const LIST = `a list of 1 to ${VALUES_MAX} texts, numbers or booleans`;
 

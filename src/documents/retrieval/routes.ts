@@ -4,7 +4,7 @@ import { answer, json, parameters } from '../../http/input.ts';
 import { toViewer } from '../policy.ts';
 import { READ } from '../routes/answers.ts';
 import { InWorkspace } from '../schema.ts';
-import type { Explain } from './explain.ts';
+import { createExplanationTurns, type Explain } from './explain.ts';
 import { parseFilters } from './filters.ts';
 import { PASSAGES_DEFAULT } from './limits.ts';
 import type { FoundPassage, Retrieve } from './retrieve.ts';
@@ -14,10 +14,12 @@ export function retrievalRoutes(
   { plugin }: Http,
   { retrieve, explain }: { retrieve: Retrieve; explain: Explain },
 ) {
+  const inTurn = createExplanationTurns();
   return new Elysia({ name: 'documents.retrieval', tags: ['documents'] }).use(plugin).post(
     '/v1/:workspace_id/retrieve',
-    async ({ principal, body, request }) => {
+    ({ principal, body, request: { signal } }) => {
       const { query, limit = PASSAGES_DEFAULT, mode = 'hybrid', filter, min_score } = body;
+      const viewer = toViewer(principal);
       const asked = {
         query,
         limit,
@@ -26,14 +28,20 @@ export function retrievalRoutes(
         minScore: min_score ?? undefined,
         payer: principal,
       };
-      const { passages, engine } = await retrieve(toViewer(principal), asked, request.signal);
-      if (body.explain !== true) return { passages: passages.map(render), engine };
-      const why = await explain(toViewer(principal), query, passages, request.signal);
-      const explained = passages.map((each, at) => ({
-        ...render(each),
-        why: { ...why[at], ...renderHalves(each) },
-      }));
-      return { passages: explained, engine };
+      const answerPlainly = async () => {
+        const { passages, engine } = await retrieve(viewer, asked, signal);
+        return { passages: passages.map(render), engine };
+      };
+      const answerExplained = async () => {
+        const { passages, engine } = await retrieve(viewer, asked, signal);
+        const why = await explain(viewer, query, passages, signal);
+        const explained = passages.map((each, at) => ({
+          ...render(each),
+          why: { ...why[at], ...renderHalves(each) },
+        }));
+        return { passages: explained, engine };
+      };
+      return body.explain === true ? inTurn(viewer.workspaceId, answerExplained) : answerPlainly();
     },
     {
       ...READ,

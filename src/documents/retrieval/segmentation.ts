@@ -132,3 +132,22 @@ function pushGrams(words: string[], run: string): void {
 /** By code points, so that no surrogate is left alone. */
 const cut = (word: string): string =>
   word.length <= WORD_LENGTH_MAX ? word : [...word.slice(0, WORD_LENGTH_MAX + 1)].slice(0, -1).join('');
+
+/** ISO 639-1. */
+export const VIETNAMESE = 'vi';
+
+/** Letters of Vietnamese that no other widespread language has. */
+const VIETNAMESE_LETTERS = /[ăđĩũơư\u1ea0-\u1ef9]/i;
+
+export const looksVietnamese = (question: string): boolean =>
+  VIETNAMESE_LETTERS.test(toNormalForm(question, 'NFC'));
+
+/**
+ * Each word with the one after it: Vietnamese writes a blank after each syllable, and most of its words have two. A blank between them:
+ * no single word is equal to a pair.
+ */
+export const pairsOf = (words: readonly string[]): [first: string, pair: string][] =>
+  words.slice(1).map((second, at) => {
+    const first = words[at] as string;
+    return [first, `${first} ${second}`];
+  });

@@ -7,7 +7,7 @@ import { ServiceError } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Semaphore } from '../../core/semaphore.ts';
 import { abortable } from '../../core/wait.ts';
-import type { JobOutcome } from '../../infra/postgres/job-worker.ts';
+import type { JobOutcome } from '../../infra/postgres/job-queue.ts';
 import {
   DIMENSIONS_MAX,
   EMBEDDED_AT_FIRST,

@@ -72,7 +72,7 @@ export function createVectors(deps: {
 
   const loading = createLoading(sql);
   const spaces = createSpaces({ loading, bytesMax: memoryBytesMax, log });
-  const graphs = createGraphEngine((signal) => cancelledBy(searchSql, signal, sql));
+  const graphs = createGraphEngine((signal) => cancelledBy(searchSql, signal));
   const { searchVectors, outcomes } = createSearchVectors({
     loading,
     engineFor(answering) {

@@ -58,20 +58,17 @@ export function openCatalogue(path: string, bucket: string) {
   const findObject = database.query<StoredObject, [string, Uint8Array]>(
     'SELECT blob, size, etag, modified_ms AS modifiedMs, type, version FROM objects WHERE bucket = ? AND key = ?',
   );
-  const putObject = database.query<
-    null,
-    [string, Uint8Array, string, number, string, number, string, string]
-  >('INSERT OR REPLACE INTO objects VALUES (?, ?, ?, ?, ?, ?, ?, ?)');
-  const deleteObject = database.query<null, [string, Uint8Array]>(
-    'DELETE FROM objects WHERE bucket = ? AND key = ?',
+  const putObject = database.query(
+    `INSERT OR REPLACE INTO objects VALUES ($bucket, $key, $blob, $size, $etag, $modifiedMs, $type, $version)`,
   );
+  const deleteObject = database.query('DELETE FROM objects WHERE bucket = ? AND key = ?');
   const findRange = database.query<ListedRow, [string, Uint8Array, Uint8Array, number]>(
     `SELECT key, size, etag, modified_ms AS modifiedMs FROM objects
      WHERE bucket = ? AND key >= ? AND key < ? ORDER BY key LIMIT ?`,
   );
-  const findBlob = database.query<object, [string]>('SELECT 1 FROM objects WHERE blob = ? LIMIT 1');
-  const insertNameless = database.query<null, [string]>('INSERT OR IGNORE INTO nameless VALUES (?)');
-  const deleteNameless = database.query<null, [string]>('DELETE FROM nameless WHERE blob = ?');
+  const findBlob = database.query('SELECT 1 FROM objects WHERE blob = ? LIMIT 1');
+  const insertNameless = database.query('INSERT OR IGNORE INTO nameless VALUES (?)');
+  const deleteNameless = database.query('DELETE FROM nameless WHERE blob = ?');
   const allNameless = database.query<{ blob: string }, []>('SELECT blob FROM nameless');
 
   const find = (key: string): StoredObject | undefined =>
@@ -86,10 +83,9 @@ export function openCatalogue(path: string, bucket: string) {
     find,
     /** Returns the blobs that have no name any more. */
     put(key: string, object: StoredObject): string[] {
-      const { blob, size, etag, modifiedMs, type, version } = object;
       const replaced = find(key);
-      putObject.run(bucket, Buffer.from(key), blob, size, etag, modifiedMs, type, version);
-      deleteNameless.run(blob);
+      putObject.run({ bucket, key: Buffer.from(key), ...object });
+      deleteNameless.run(object.blob);
       return released(replaced);
     },
     /** Returns the blobs that have no name any more. */
@@ -98,9 +94,13 @@ export function openCatalogue(path: string, bucket: string) {
       deleteObject.run(bucket, Buffer.from(key));
       return released(deleted);
     },
-    /** Up to `limit` objects whose keys are at or above `from` and under `below`. */
-    range: (range: { from: Uint8Array; below: Uint8Array; limit: number }): ListedRow[] =>
-      findRange.all(bucket, range.from, range.below, range.limit),
+    /** Up to `limit` objects whose keys begin with the prefix, from a position on. */
+    range(prefix: Buffer, from: Uint8Array, limit: number): ListedRow[] {
+      // UTF-8 has no 0xff, so the last byte can be raised.
+      const below = prefix.length === 0 ? Buffer.of(0xff) : Buffer.from(prefix);
+      if (prefix.length > 0) below.writeUInt8((prefix.at(-1) ?? 0) + 1, prefix.length - 1);
+      return findRange.all(bucket, Buffer.compare(from, prefix) < 0 ? prefix : from, below, limit);
+    },
     addNameless: (blob: string) => void insertNameless.run(blob),
     removeNameless: (blob: string) => void deleteNameless.run(blob),
     nameless: (): string[] => allNameless.all().map(({ blob }) => blob),

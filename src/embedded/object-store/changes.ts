@@ -7,63 +7,36 @@ import { S3Error } from './errors.ts';
 
 type Pending = { change(): unknown; outcome: PromiseWithResolvers<unknown> };
 
-export class Changes {
-  readonly #catalogue: Catalogue;
-  readonly #disk: Disk;
-  readonly #probe: string;
-  #waiting: Pending[] = [];
-  #deferred: (() => void)[] = [];
-  #isRunning = false;
+export function createChanges(catalogue: Catalogue, disk: Disk, probe: string) {
+  let pending: Pending[] = [];
+  let deferred: (() => void)[] = [];
+  let isRunning = false;
 
-  constructor(catalogue: Catalogue, disk: Disk, probe: string) {
-    this.#catalogue = catalogue;
-    this.#disk = disk;
-    this.#probe = probe;
-  }
-
-  /** Resolves when the change would survive a loss of power. A change that throws an S3Error has to do so before it writes. */
-  make<Result>(change: () => Result): Promise<Result> {
-    const outcome = Promise.withResolvers<unknown>();
-    this.#waiting.push({ change, outcome });
-    if (!this.#isRunning) void this.#run();
-    return outcome.promise as Promise<Result>;
-  }
-
-  /** Makes a change with the next one. */
-  later(change: () => void): void {
-    this.#deferred.push(change);
-  }
-
-  async #run(): Promise<void> {
-    this.#isRunning = true;
-    while (this.#waiting.length > 0) {
+  async function run(): Promise<void> {
+    isRunning = true;
+    while (pending.length > 0) {
       // SQLite writes on this thread: before it does, another thread has seen that the disk takes a write.
-      const failure = await this.#disk
-        .call(() => writeFile(this.#probe, '.', { mode: 0o600 }))
-        .then(
-          () => undefined,
-          (error: unknown) => ({ error }),
-        );
-      const batch = this.#waiting;
-      this.#waiting = [];
-      if (failure === undefined) this.#commit(batch);
-      else for (const { outcome } of batch) outcome.reject(failure.error);
+      const probed = await Promise.allSettled([disk.call(() => writeFile(probe, '.', { mode: 0o600 }))]);
+      const batch = pending;
+      pending = [];
+      if (probed[0].status === 'fulfilled') commit(batch);
+      else for (const { outcome } of batch) outcome.reject(probed[0].reason);
     }
-    this.#isRunning = false;
+    isRunning = false;
   }
 
-  #commit(batch: readonly Pending[]): void {
-    const refused = new Map<Pending, S3Error>();
-    const results = new Map<Pending, unknown>();
+  function commit(batch: readonly Pending[]): void {
+    const settle: (() => void)[] = [];
     try {
-      this.#catalogue.transaction(() => {
-        for (const change of this.#deferred) change();
-        for (const pending of batch) {
+      catalogue.transaction(() => {
+        for (const change of deferred) change();
+        for (const { change, outcome } of batch) {
           try {
-            results.set(pending, pending.change());
+            const result = change();
+            settle.push(() => outcome.resolve(result));
           } catch (error) {
             if (!(error instanceof S3Error)) throw error;
-            refused.set(pending, error);
+            settle.push(() => outcome.reject(error));
           }
         }
       });
@@ -71,8 +44,19 @@ export class Changes {
       for (const { outcome } of batch) outcome.reject(error);
       return;
     }
-    this.#deferred = [];
-    for (const [{ outcome }, error] of refused) outcome.reject(error);
-    for (const [{ outcome }, result] of results) outcome.resolve(result);
+    deferred = [];
+    for (const each of settle) each();
   }
+
+  return {
+    /** Resolves when the change would survive a loss of power. A change that throws an S3Error has to do so before it writes. */
+    make<Result>(change: () => Result): Promise<Result> {
+      const outcome = Promise.withResolvers<unknown>();
+      pending.push({ change, outcome });
+      if (!isRunning) void run();
+      return outcome.promise as Promise<Result>;
+    },
+    /** Makes a change with the next one. */
+    later: (change: () => void): void => void deferred.push(change),
+  };
 }

@@ -16,11 +16,11 @@ const PREFLIGHT_SECONDS = '3600';
  */
 export function createCors(origins: readonly string[]) {
   const isOpen = origins.includes('*');
-  const allows = (origin: string | undefined, host: string | undefined) =>
-    origin !== undefined && (isOpen || origins.includes(origin) || isOwnHost(origin, host));
+  const allows = (origin: string, host: string | undefined): boolean =>
+    isOpen || origins.includes(origin) || isOwnHost(origin, host);
   return {
     /** Headers for any answer to a request with this Origin and this Host. */
-    headers: (asked: { origin?: string | undefined; host?: string | undefined }): Record<string, string> => {
+    headers(asked: { origin?: string | undefined; host?: string | undefined }): Record<string, string> {
       const { origin, host } = asked;
       const vary: Record<string, string> = isOpen ? {} : { vary: 'Origin' };
       if (origin === undefined || !allows(origin, host)) return vary;
@@ -31,15 +31,16 @@ export function createCors(origins: readonly string[]) {
       };
     },
     /** Answers an OPTIONS request. Throws AccessDenied where the origin or the method is not allowed. */
-    preflight: (request: StoreRequest): Reply => {
-      const method = request.headers.get('access-control-request-method');
+    preflight({ headers }: StoreRequest): Reply {
+      const origin = headers.get('origin');
+      const method = headers.get('access-control-request-method') ?? '';
       if (
-        !allows(request.headers.get('origin'), request.headers.get('host')) ||
-        method === undefined ||
+        origin === undefined ||
+        !allows(origin, headers.get('host')) ||
         !METHODS.split(', ').includes(method)
       )
         throw new S3Error('AccessDenied', 'CORSResponse: This CORS request is not allowed.');
-      const wanted = request.headers.get('access-control-request-headers');
+      const wanted = headers.get('access-control-request-headers');
       return {
         status: 200,
         headers: {
@@ -57,7 +58,6 @@ function isOwnHost(origin: string, host: string | undefined): boolean {
   const page = URL.parse(origin)?.hostname;
   const own = URL.parse(`http://${host ?? ''}`)?.hostname;
   if (page === undefined || own === undefined) return false;
+  const isLoopbackName = (name: string): boolean => isLoopback(name.replace(/^\[(.+)\]$/, '$1'));
   return page === own || (isLoopbackName(page) && isLoopbackName(own));
 }
-
-const isLoopbackName = (name: string): boolean => isLoopback(name.replace(/^\[(.+)\]$/, '$1'));

@@ -12,7 +12,6 @@ const ERRORS = {
   InternalError: [500, 'We encountered an internal error. Please try again.'],
   InvalidAccessKeyId: [403, 'The AWS Access Key Id you provided does not exist in our records.'],
   InvalidArgument: [400, 'Invalid Argument'],
-  InvalidBucketName: [400, 'The specified bucket is not valid.'],
   InvalidDigest: [400, 'The Content-MD5 you specified is not valid.'],
   InvalidPolicyDocument: [400, 'Invalid Policy: Invalid JSON.'],
   InvalidRange: [416, 'The requested range is not satisfiable'],
@@ -37,24 +36,22 @@ const ERRORS = {
   XAmzContentSHA256Mismatch: [400, "The 'x-amz-content-sha256' header does not match what was computed."],
 } as const satisfies Record<string, readonly [number, string]>;
 
-type S3ErrorCode = keyof typeof ERRORS;
-
-interface About {
+type About = {
   /** In place of the code's usual sentence. */
-  readonly message?: string;
+  message?: string;
   /** Further elements of the error document. */
-  readonly details?: Readonly<Record<string, string>>;
-  readonly headers?: Readonly<Record<string, string>>;
-}
+  details?: Record<string, string>;
+  headers?: Record<string, string>;
+};
 
 /** An answer that S3 has a code for. Its message is public: it never holds a key or a signature. */
 export class S3Error extends Error {
-  readonly code: S3ErrorCode;
+  readonly code: keyof typeof ERRORS;
   readonly status: number;
-  readonly details: Readonly<Record<string, string>>;
-  readonly headers: Readonly<Record<string, string>>;
+  readonly details: Record<string, string>;
+  readonly headers: Record<string, string>;
 
-  constructor(code: S3ErrorCode, about: string | About = {}) {
+  constructor(code: keyof typeof ERRORS, about: string | About = {}) {
     const { message, details = {}, headers = {} } = typeof about === 'string' ? { message: about } : about;
     super(message ?? ERRORS[code][1]);
     this.name = 'S3Error';

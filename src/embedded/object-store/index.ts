@@ -52,19 +52,14 @@ export async function startObjectStore(options: StoreOptions, log: Pick<Logger, 
     worker.terminate();
     throw new Error(`The embedded object store did not start: ${String(error)}`, { cause: error });
   });
-  let closing: Promise<void> | undefined;
-  async function close(): Promise<void> {
-    worker.postMessage('close');
-    await within(closed.promise, limits.drainMsMax + limits.endMsMax, () => undefined);
-    worker.terminate();
-  }
   return {
     /** `http://127.0.0.1:PORT` */
     endpoint: toOrigin(options.host, port),
     /** Stops accepting, lets running requests finish for a bounded time, then ends the thread. */
-    close(): Promise<void> {
-      closing ??= close();
-      return closing;
+    async close(): Promise<void> {
+      worker.postMessage('close');
+      await within(closed.promise, limits.drainMsMax + limits.endMsMax, () => undefined);
+      worker.terminate();
     },
   };
 }

@@ -22,9 +22,8 @@ export const limits = {
   clockSkewMsMax: 15 * 60_000,
   presignedSecondsMax: 7 * 24 * 3600,
 
-  /** Received bytes that wait for the disk, per upload, before the socket is paused. */
-  writeBufferBytes: 256 * KiB,
-  readBufferBytes: 256 * KiB,
+  /** Bytes of one request in memory, before its sender waits. */
+  bufferBytes: 256 * KiB,
   /** Dirty bytes of one upload before they are pushed to the disk, so that the last fsync is short. */
   unsyncedBytesMax: 64 * MiB,
   /** Received bytes between two collections: buffers lie outside the heap, where their garbage is not seen. */

@@ -8,12 +8,11 @@ import { createDiskProbe } from '../../core/disk-fault.ts';
 import { makeFolder, syncFolder } from '../../core/durable.ts';
 import { codeOf } from '../../core/errors.ts';
 import { openCatalogue, type Removal, type StoredObject } from './catalogue.ts';
-import { Changes } from './changes.ts';
+import { createChanges } from './changes.ts';
 import type { Digests } from './digests.ts';
 import { createDisk } from './disk.ts';
 import { S3Error } from './errors.ts';
 import { limits } from './limits.ts';
-import { type ListQuery, readPage } from './listing.ts';
 import { Upload } from './upload.ts';
 
 export type Objects = Awaited<ReturnType<typeof openObjects>>;
@@ -35,7 +34,7 @@ export async function openObjects(directory: string, bucket: string) {
   catalogue.transaction(() => nameless.forEach(catalogue.removeNameless));
   await syncFolder(directory);
   const disk = createDisk({ msMax: limits.diskCallMsMax, runningMax: limits.diskCallsMax });
-  const changes = new Changes(catalogue, disk, join(directory, '.probe'));
+  const changes = createChanges(catalogue, disk, join(directory, '.probe'));
 
   /** Throws NoSuchKey. */
   function get(key: string): StoredObject {
@@ -116,8 +115,11 @@ export async function openObjects(directory: string, bucket: string) {
       await removeFiles(released);
       return refused;
     },
-    /** Up to limits.listKeysMax objects. */
-    list: (query: ListQuery) => readPage(catalogue.range, query, limits.listKeysMax),
+    /** Up to limits.listKeysMax objects, from a position on. `resume`: where the next page begins; undefined on the last one. */
+    list(prefix: string, from: Uint8Array) {
+      const rows = catalogue.range(Buffer.from(prefix), from, limits.listKeysMax + 1);
+      return { rows: rows.slice(0, limits.listKeysMax), resume: rows[limits.listKeysMax]?.key };
+    },
     /** Why no upload can be taken now. */
     diskFault: createDiskProbe(directory),
     close: (): void => catalogue.close(),

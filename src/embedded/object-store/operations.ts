@@ -1,47 +1,57 @@
 // The operations of signed requests, on objects and on the bucket. Each takes a request whose signature holds, whose bucket is the
-// store's, whose key is valid, and whose options it takes.
+// store's, whose key is valid, and whose options it takes. `payload`: what the signature says of the body.
+
 import { DISK_FAULT_HEADER } from '../../core/disk-fault.ts';
-import type { Authentication } from './authentication.ts';
-import type { StoredObject } from './catalogue.ts';
+import { encodeUriPath } from '../../infra/s3/signature-v4.ts';
+import { expectBody, readDocument } from './digests.ts';
 import { notImplemented, S3Error } from './errors.ts';
 import { limits } from './limits.ts';
-import { parseListQuery, renderListing } from './listing.ts';
 import type { Objects } from './objects.ts';
-import { expectBody, readDocument } from './payload.ts';
-import { evaluateConditions, findRange, matches, preconditionFailed } from './reads.ts';
-import type { Reply } from './reply.ts';
+import {
+  matches,
+  parseContentType,
+  preconditionFailed,
+  type Reply,
+  renderIdentity,
+  renderRead,
+} from './reply.ts';
 import { assertKey, type StoreRequest } from './request.ts';
 import { element, parseDeleteDocument, renderDocument, S3_NAMESPACE } from './xml.ts';
 
+/** Marks a continuation token as ours, and its format. */
+const TOKEN = /^1\.([\w-]+)$/;
+
 export function createOperations({ objects, region }: { objects: Objects; region: string }) {
   return {
-    getObject: (request: StoreRequest): Reply => {
+    getObject(request: StoreRequest): Reply {
       const object = objects.get(request.key);
-      const { reply, range } = renderRead(request, object);
-      if (range === undefined) return reply;
-      return { ...reply, file: { ...range, descriptor: objects.openContent(object) } };
+      const { reply, part } = renderRead(request, object);
+      return part === undefined
+        ? reply
+        : { ...reply, file: { ...part, descriptor: objects.openContent(object) } };
     },
 
-    headObject: (request: StoreRequest): Reply => {
-      const { reply, range } = renderRead(request, objects.get(request.key));
-      if (range === undefined) return reply;
-      return { ...reply, headers: { ...reply.headers, 'content-length': String(range.length) } };
+    headObject(request: StoreRequest): Reply {
+      const { reply, part } = renderRead(request, objects.get(request.key));
+      return part === undefined
+        ? reply
+        : { ...reply, headers: { ...reply.headers, 'content-length': `${part.length}` } };
     },
 
-    putObject: async (request: StoreRequest, authentication: Authentication): Promise<Reply> => {
+    async putObject(request: StoreRequest, payload: string): Promise<Reply> {
       if (!request.headers.has('content-length') && !request.headers.has('transfer-encoding'))
         throw new S3Error('MissingContentLength');
       const type = contentTypeOf(request);
       await using upload = await objects.beginUpload({
         sizeBytesMax: limits.objectBytesMax,
-        digests: expectBody(request, authentication),
+        digests: expectBody(request, payload),
       });
-      await request.sendBody(upload.sink);
+      for await (const chunk of request.body()) await upload.write(chunk);
       return { status: 200, headers: renderIdentity(await objects.put(request.key, upload, type)) };
     },
 
     /** Copies with a new content type, as the service does; a copy that keeps its source's is refused by name. */
-    copyObject: async (request: StoreRequest): Promise<Reply> => {
+    async copyObject(request: StoreRequest): Promise<Reply> {
       const source = parseCopySource(request.setting('x-amz-copy-source') ?? '', objects.bucket);
       if (request.setting('x-amz-metadata-directive') !== 'REPLACE')
         throw notImplemented('x-amz-metadata-directive other than REPLACE');
@@ -59,36 +69,70 @@ export function createOperations({ objects, region }: { objects: Objects; region
       return { status: 200, headers: { 'x-amz-version-id': copy.version }, document };
     },
 
-    deleteObject: async (request: StoreRequest): Promise<Reply> => {
+    async deleteObject(request: StoreRequest): Promise<Reply> {
       const ifMatch = request.headers.get('if-match');
       const etag = ifMatch === undefined ? undefined : objects.get(request.key).etag;
       if (ifMatch !== undefined && etag !== undefined && !matches(ifMatch, etag))
         throw preconditionFailed('If-Match');
-      // With the ETag that was seen: it may be replaced before it is removed.
+      // With the ETag that was seen: the object may be replaced before it is removed.
       const kept = await objects.remove([{ key: request.key, ...(etag === undefined ? {} : { etag }) }]);
       if (kept.length > 0) throw preconditionFailed('If-Match');
       return { status: 204 };
     },
 
     /** The store has its bucket from its start on. */
-    createBucket: async (request: StoreRequest, authentication: Authentication): Promise<Reply> => {
-      await readDocument(request, authentication);
+    async createBucket(request: StoreRequest, payload: string): Promise<Reply> {
+      await readDocument(request, payload);
       return { status: 200, headers: { location: `/${request.bucket}` } };
     },
 
-    headBucket: async (): Promise<Reply> => {
+    async headBucket(): Promise<Reply> {
       const fault = await objects.diskFault();
       const disk = fault === undefined ? {} : { [DISK_FAULT_HEADER]: fault };
       return { status: 200, headers: { 'x-amz-bucket-region': region, ...disk } };
     },
 
-    listObjects: (request: StoreRequest): Reply => {
-      const query = parseListQuery(request);
-      return { status: 200, document: renderListing(request, query, objects.list(query)) };
+    /** ListObjectsV2: a page of the keys with a prefix, in the byte order of their UTF-8. */
+    listObjects(request: StoreRequest): Reply {
+      if (request.parameter('list-type') !== '2') throw notImplemented('GET bucket without list-type=2');
+      const encoding = request.parameter('encoding-type');
+      if (encoding !== undefined && encoding !== 'url')
+        throw new S3Error('InvalidArgument', 'Invalid Encoding Method specified in Request');
+      const prefix = request.parameter('prefix') ?? '';
+      const token = request.parameter('continuation-token');
+      const [, from = ''] = TOKEN.exec(token ?? '') ?? [];
+      if (token !== undefined && from === '')
+        throw new S3Error('InvalidArgument', 'The continuation token provided is incorrect');
+      const page = objects.list(prefix, Buffer.from(from, 'base64url'));
+      const encode = (text: string) => (encoding === 'url' ? encodeUriPath(text) : text);
+      const given = (name: string, value: string | undefined) =>
+        value === undefined ? [] : [element(name, value)];
+      const resume = page.resume && `1.${Buffer.from(page.resume).toString('base64url')}`;
+      const contents = page.rows.map((row) =>
+        element('Contents', [
+          element('Key', encode(Buffer.from(row.key).toString('utf8'))),
+          element('LastModified', new Date(row.modifiedMs).toISOString()),
+          element('ETag', `"${row.etag}"`),
+          element('Size', row.size),
+          element('StorageClass', 'STANDARD'),
+        ]),
+      );
+      const children = [
+        element('Name', request.bucket),
+        element('Prefix', encode(prefix)),
+        ...given('EncodingType', encoding),
+        ...given('ContinuationToken', token),
+        element('KeyCount', page.rows.length),
+        element('MaxKeys', limits.listKeysMax),
+        element('IsTruncated', resume !== undefined),
+        ...given('NextContinuationToken', resume),
+        ...contents,
+      ];
+      return { status: 200, document: renderDocument('ListBucketResult', children, S3_NAMESPACE) };
     },
 
-    deleteObjects: async (request: StoreRequest, authentication: Authentication): Promise<Reply> => {
-      const { removals, isQuiet } = parseDeleteDocument(await readDocument(request, authentication));
+    async deleteObjects(request: StoreRequest, payload: string): Promise<Reply> {
+      const { removals, isQuiet } = parseDeleteDocument(await readDocument(request, payload));
       const refused = new Set(await objects.remove(removals));
       const entries = removals.flatMap(({ key, version }) => {
         if (refused.has(key)) return [renderRefusal(key)];
@@ -99,32 +143,6 @@ export function createOperations({ objects, region }: { objects: Objects; region
     },
   };
 }
-
-/** The head of an answer to GET or HEAD; `range` is the requested part of the content, undefined for none. */
-function renderRead(request: StoreRequest, object: StoredObject) {
-  const header = (name: string) => request.headers.get(name);
-  const validators = {
-    ...renderIdentity(object),
-    'last-modified': new Date(object.modifiedMs).toUTCString(),
-  };
-  const condition = evaluateConditions(header, object);
-  if (condition === 'failed') throw preconditionFailed('If-Match');
-  if (condition === 'not-modified') return { reply: { status: 304, headers: validators }, range: undefined };
-  const range = findRange(header, object);
-  const { start, length } = range ?? { start: 0, length: object.size };
-  const headers = {
-    ...renderContentHeaders(request, object.type),
-    ...validators,
-    'accept-ranges': 'bytes',
-    ...(range && { 'content-range': `bytes ${start}-${start + length - 1}/${object.size}` }),
-  };
-  return { reply: { status: range === undefined ? 200 : 206, headers }, range: { start, length } };
-}
-
-export const renderIdentity = ({ etag, version }: StoredObject): Record<string, string> => ({
-  etag: `"${etag}"`,
-  'x-amz-version-id': version,
-});
 
 function renderRefusal(key: string) {
   const { code, message } = new S3Error('PreconditionFailed');
@@ -149,36 +167,8 @@ function parseCopySource(copySource: string, bucket: string): string {
   return key;
 }
 
-/** As S3 has it. */
-const DEFAULT_CONTENT_TYPE = 'binary/octet-stream';
-/** The `response-*` parameters of a GET. */
-const OVERRIDES = ['content-disposition', 'content-type'] as const;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: a header can't carry them
-const CONTROL = /[\u0000-\u0008\u000a-\u001f\u007f]/;
-
-/** The type to store; S3's own where there is none. Throws InvalidArgument where it can't be a header. */
-export const parseContentType = (value: string | undefined): string =>
-  value === undefined || value === '' ? DEFAULT_CONTENT_TYPE : assertHeader('content-type', value);
-
 /** Header values have one character a byte; clients send UTF-8. */
 function contentTypeOf(request: StoreRequest): string {
   const sent = request.headers.get('content-type');
   return parseContentType(sent && Buffer.from(sent, 'latin1').toString('utf8'));
-}
-
-/** For an answer with the object's content. Throws InvalidArgument where a parameter can't be a header. */
-function renderContentHeaders(request: StoreRequest, contentType: string): Record<string, string> {
-  const values: Record<string, string> = { 'content-type': contentType };
-  for (const name of OVERRIDES) {
-    const value = request.parameter(`response-${name}`);
-    if (value !== undefined) values[name] = assertHeader(`response-${name}`, value);
-  }
-  return Object.fromEntries(
-    Object.entries(values).map(([name, value]) => [name, Buffer.from(value, 'utf8').toString('latin1')]),
-  );
-}
-
-function assertHeader(name: string, value: string): string {
-  if (!CONTROL.test(value)) return value;
-  throw new S3Error('InvalidArgument', `The value of ${name} can't be sent as a header.`);
 }

@@ -1,14 +1,14 @@
 // One request to the store: the bucket and key of its target, its headers as sent, and its body.
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { finished, type Writable } from 'node:stream';
-import type { Admission, Authority } from './admission.ts';
+import type { Admission } from './admission.ts';
 import { ClientGone, S3Error } from './errors.ts';
 import { limits } from './limits.ts';
 
 export type QueryParameter = { name: string; value: string };
 
+type Permit = ReturnType<Admission['begin']>;
+
 export class StoreRequest {
-  readonly message: IncomingMessage;
   readonly method: string;
   /** Decoded, without the query. */
   readonly path: string;
@@ -20,27 +20,27 @@ export class StoreRequest {
   readonly query: readonly QueryParameter[];
   /** Lower-case names; repeated headers joined by a comma. Bytes above 0x7f are one character each. */
   readonly headers: ReadonlyMap<string, string>;
-  readonly #response: ServerResponse;
-  readonly #permit: ReturnType<Admission['begin']>;
+  readonly permit: Permit;
   /** Whether the client still waits for 100 Continue before it sends its body. */
   waitsForContinue: boolean;
+  readonly #message: IncomingMessage;
+  readonly #response: ServerResponse;
 
   /**
-   * Reads target and headers. The target is taken as it was sent: a URL parser would resolve `..`, which is an ordinary part of a key
-   * here. Throws InvalidURI where an escape is broken or is not UTF-8.
+   * The target is taken as it was sent: a URL parser would resolve `..`, which is an ordinary part of a key here. Throws InvalidURI
+   * where an escape is broken or is not UTF-8.
    */
   constructor(
     message: IncomingMessage,
-    options: {
-      response: ServerResponse;
-      permit: ReturnType<Admission['begin']>;
-      /** Whether the client sends its body only after 100 Continue. */
-      waits: boolean;
-    },
+    response: ServerResponse,
+    { permit, waitsForContinue }: { permit: Permit; waitsForContinue: boolean },
   ) {
+    this.#message = message;
+    this.#response = response;
+    this.permit = permit;
+    this.waitsForContinue = waitsForContinue;
     const target = message.url ?? '';
     const mark = target.indexOf('?');
-    this.message = message;
     this.method = message.method ?? '';
     this.path = decode(mark < 0 ? target : target.slice(0, mark));
     if (!this.path.startsWith('/')) throw new S3Error('InvalidURI');
@@ -49,9 +49,6 @@ export class StoreRequest {
     this.key = slash < 0 ? '' : this.path.slice(slash + 1);
     this.query = mark < 0 ? [] : parseQuery(target.slice(mark + 1));
     this.headers = parseHeaders(message.rawHeaders);
-    this.#response = options.response;
-    this.#permit = options.permit;
-    this.waitsForContinue = options.waits;
   }
 
   parameter(name: string): string | undefined {
@@ -65,42 +62,23 @@ export class StoreRequest {
     );
   }
 
-  /** To be called once its signature has been found to hold; throws SlowDown where there is no room for it. */
-  admit(authority: Authority): void {
-    this.#permit.admit(authority);
-  }
-
   /**
-   * Streams the body into the sink; resolves when the sink has taken all of it and finished. Rejects with the sink's error, the
-   * request then being still readable so that it can be answered; or with ClientGone, the sink then being destroyed. The socket is
-   * paused while the sink is full, and cut when the client is idle.
+   * The body as it arrives; the client waits while the reader does, and is cut where it is idle. Throws ClientGone. After a reader
+   * that stops early the request can still be answered.
    */
-  sendBody(sink: Writable): Promise<void> {
-    const { message } = this;
-    const sent = Promise.withResolvers<void>();
-    const onClose = () => {
-      if (!message.complete) sink.destroy(new ClientGone());
-    };
-    const onData = (chunk: Buffer) => this.#permit.moved(chunk.length);
-    message.on('close', onClose);
-    message.on('error', onClose);
-    // Its listeners stay: a parser may emit a second error, which must not become an uncaught one.
-    finished(sink, { readable: false }, (error) => {
-      message.unpipe(sink);
-      message.off('data', onData);
-      message.off('close', onClose);
-      if (error) sent.reject(error);
-      else sent.resolve();
-    });
-    message.socket.setTimeout(limits.uploadIdleMsMax);
+  async *body(): AsyncGenerator<Buffer> {
+    this.#message.socket.setTimeout(limits.uploadIdleMsMax);
     if (this.waitsForContinue) this.#response.writeContinue();
     this.waitsForContinue = false;
-    if (message.destroyed && !message.complete) onClose();
-    else {
-      message.pipe(sink);
-      message.on('data', onData);
+    try {
+      for await (const chunk of this.#message.iterator({ destroyOnReturn: false })) {
+        this.permit.moved(chunk.length);
+        yield chunk;
+      }
+    } catch {
+      throw new ClientGone();
     }
-    return sent.promise;
+    if (!this.#message.complete) throw new ClientGone();
   }
 }
 
@@ -120,15 +98,6 @@ export function dropRest(message: IncomingMessage): void {
   message.resume();
 }
 
-const BUCKET = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;
-const IP_ADDRESS = /^\d+\.\d+\.\d+\.\d+$/;
-
-/** Throws InvalidBucketName unless the name follows S3's rules. */
-export function assertBucketName(bucket: string): void {
-  if (!BUCKET.test(bucket) || bucket.includes('..') || IP_ADDRESS.test(bucket))
-    throw new S3Error('InvalidBucketName', { details: { BucketName: bucket } });
-}
-
 /** Throws unless the key has 1 to 1024 bytes of UTF-8. Any character will do, `/`, `..` and NUL included. */
 export function assertKey(key: string): void {
   if (key === '') throw new S3Error('InvalidArgument', 'User key must have a length greater than 0.');
@@ -140,16 +109,15 @@ export function assertKey(key: string): void {
     });
 }
 
-function parseQuery(query: string): QueryParameter[] {
-  return query
+const parseQuery = (query: string): QueryParameter[] =>
+  query
+    .replaceAll('+', ' ')
     .split('&')
     .filter((part) => part !== '')
     .map((part) => {
-      const mark = part.indexOf('=');
-      const [name, value] = mark < 0 ? [part, ''] : [part.slice(0, mark), part.slice(mark + 1)];
-      return { name: decode(name.replaceAll('+', ' ')), value: decode(value.replaceAll('+', ' ')) };
+      const [name = '', ...value] = part.split('=');
+      return { name: decode(name), value: decode(value.join('=')) };
     });
-}
 
 function parseHeaders(rawHeaders: readonly string[]): ReadonlyMap<string, string> {
   const headers = new Map<string, string>();

@@ -1,14 +1,13 @@
 // Which operation a request is, and which options that operation takes. Every other option is refused by name: one that
 // the store ignored would seem to have had its effect.
 import { createSigner } from '../../infra/s3/signature-v4.ts';
-import { type Authentication, createAuthenticator } from './authentication.ts';
 import { notImplemented, S3Error } from './errors.ts';
+import { uploadByForm } from './form-upload.ts';
 import type { Objects } from './objects.ts';
 import { createOperations } from './operations.ts';
-import { createFormUpload } from './post-operation.ts';
 import type { Reply } from './reply.ts';
-import { assertBucketName, assertKey, type StoreRequest } from './request.ts';
-import type { Credentials } from './signature.ts';
+import { assertKey, type StoreRequest } from './request.ts';
+import { authenticate, type Credentials } from './signature.ts';
 
 /** Options of the signature, and options that clients add to any request. S3 gives no meaning to `x-` without `amz`. */
 const TAKEN_BY_ALL =
@@ -22,18 +21,15 @@ const OPTIONS_OF_CHANGES =
   /^(cache-control|content-disposition|content-encoding|content-language|expires|if-.+)$/;
 
 type Operation = {
-  run(request: StoreRequest, authentication: Authentication): Reply | Promise<Reply>;
+  run(request: StoreRequest, payload: string): Reply | Promise<Reply>;
   /** Query parameters and headers, in lower case. */
   takes: readonly string[];
 };
 
 /** The returned function carries a request out; it throws the S3Error to answer. */
-export function createRoutes(parts: { objects: Objects; credentials: Credentials }) {
-  const { objects, credentials } = parts;
+export function createRoutes({ objects, credentials }: { objects: Objects; credentials: Credentials }) {
   const signer = createSigner(credentials);
-  const authenticate = createAuthenticator({ credentials, signer });
   const on = createOperations({ objects, region: credentials.region });
-  const uploadByForm = createFormUpload({ objects, credentials, signer });
   const operations: Readonly<Record<string, Operation>> = {
     'GET object': { run: on.getObject, takes: ['response-content-disposition', 'response-content-type'] },
     'HEAD object': { run: on.headObject, takes: [] },
@@ -54,20 +50,17 @@ export function createRoutes(parts: { objects: Objects; credentials: Credentials
 
   return async function route(request: StoreRequest): Promise<Reply> {
     const { method, bucket, key } = request;
-    if (method === 'POST' && key === '' && request.query.length === 0) {
-      assertBucketName(bucket);
-      return await uploadByForm(request);
-    }
-    const authentication = authenticate(request);
-    request.admit(authentication.presigned ? 'grant' : 'service');
+    if (method === 'POST' && key === '' && request.query.length === 0)
+      return await uploadByForm(request, { objects, credentials, signer });
+    const { presigned, payload } = authenticate(request, credentials, signer);
+    request.permit.admit(presigned ? 'grant' : 'service');
     const name = nameOf(request);
     const operation = operations[name];
-    if (bucket !== '') assertBucketName(bucket);
     if (key !== '') assertKey(key);
     assertTaken(request, operation?.takes ?? []);
     if (operation === undefined) throw notImplemented(name);
     if (bucket !== objects.bucket) throw new S3Error('NoSuchBucket', { details: { BucketName: bucket } });
-    return await operation.run(request, authentication);
+    return await operation.run(request, payload);
   };
 }
 

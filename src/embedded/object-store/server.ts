@@ -1,19 +1,22 @@
 // The HTTP server of the store. It uses node:http, because Bun.serve returns a URL in which `..` is already resolved,
 // while here it is a legal part of a key and of the signed target.
 import { randomBytes } from 'node:crypto';
+import { closeSync, createReadStream } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { pipeline } from 'node:stream/promises';
+import { codeOf } from '../../core/errors.ts';
 import { createAdmission } from './admission.ts';
 import { createCors } from './cors.ts';
 import { ClientGone, S3Error, toS3Error } from './errors.ts';
 import { limits } from './limits.ts';
 import type { Objects } from './objects.ts';
-import { type Reply, sendReply } from './reply.ts';
+import type { Reply } from './reply.ts';
 import { dropRest, StoreRequest } from './request.ts';
 import { createRoutes } from './routes.ts';
 import type { Credentials } from './signature.ts';
 import { element, renderDocument } from './xml.ts';
 
-const CLIENT_LEFT: ReadonlySet<unknown> = new Set(['ERR_STREAM_PREMATURE_CLOSE', 'ECONNRESET', 'EPIPE']);
+const CLIENT_LEFT: readonly string[] = ['ERR_STREAM_PREMATURE_CLOSE', 'ECONNRESET', 'EPIPE'];
 
 type StoreServerOptions = {
   objects: Objects;
@@ -34,18 +37,18 @@ export function createStoreServer(options: StoreServerOptions) {
     const permit = admission.begin(message.socket);
     let request: StoreRequest | undefined;
     const send = (reply: Reply) => {
-      const ending = (request?.waitsForContinue ?? waits) ? { connection: 'close' } : {};
-      const shared = {
+      const headers = {
+        ...reply.headers,
         'x-amz-request-id': requestId,
         // Browsers must use the declared type of a file, and never guess.
         'x-content-type-options': 'nosniff',
         ...cors.headers(message.headers),
-        ...ending,
+        ...((request?.waitsForContinue ?? waits) ? { connection: 'close' } : {}),
       };
-      return sendReply(response, { ...reply, headers: { ...reply.headers, ...shared } }, permit.moved);
+      return sendReply(response, { ...reply, headers }, permit.moved);
     };
     try {
-      request = new StoreRequest(message, { response, permit, waits });
+      request = new StoreRequest(message, response, { permit, waitsForContinue: waits });
       await send(await (request.method === 'OPTIONS' ? cors.preflight(request) : route(request)));
     } catch (error) {
       if (isFault(error)) options.onFault(error);
@@ -108,7 +111,7 @@ export function createStoreServer(options: StoreServerOptions) {
 
 function isFault(error: unknown): boolean {
   if (error instanceof S3Error || error instanceof ClientGone) return false;
-  return !(error instanceof Error && 'code' in error && CLIENT_LEFT.has(error.code));
+  return !CLIENT_LEFT.includes(codeOf(error));
 }
 
 function renderError(error: S3Error, about: { requestId: string; target: string }): Reply {
@@ -120,4 +123,39 @@ function renderError(error: S3Error, about: { requestId: string; target: string 
     element('RequestId', about.requestId),
   ]);
   return { status: error.status, headers: error.headers, document };
+}
+
+/** Resolves when all of the answer is handed over; rejects when the client leaves before. `moved` is called for parts of a file. */
+async function sendReply(
+  response: ServerResponse,
+  { status, headers, document, file }: Reply,
+  moved: (bytes: number) => void,
+): Promise<void> {
+  if (file === undefined || file.length === 0) {
+    if (file !== undefined) closeSync(file.descriptor);
+    const hasLength = status !== 204 && status !== 304;
+    response.writeHead(status, {
+      ...(hasLength ? { 'content-length': String(Buffer.byteLength(document ?? '')) } : {}),
+      ...(document === undefined ? {} : { 'content-type': 'application/xml' }),
+      ...headers,
+    });
+    response.end(document);
+    return;
+  }
+  const { descriptor: fd, start, length } = file;
+  const content = createReadStream('', {
+    fd,
+    start,
+    end: start + length - 1,
+    highWaterMark: limits.bufferBytes,
+  });
+  try {
+    response.writeHead(status, { ...headers, 'content-length': String(length) });
+    response.socket?.setTimeout(limits.downloadIdleMsMax);
+    const sent = pipeline(content, response);
+    content.on('data', (chunk) => moved(chunk.length));
+    await sent;
+  } finally {
+    content.destroy();
+  }
 }

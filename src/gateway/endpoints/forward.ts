@@ -1,6 +1,5 @@
 // Between HTTP and a model call: the caller's bytes go on, the upstream's come back.
 
-import type { OnInterrupt } from '../../core/interruption.ts';
 import type { TraceContext } from '../../core/trace-context.ts';
 import { stateOf } from '../../http/state.ts';
 import type { Endpoint } from '../adapters/adapter.ts';
@@ -26,9 +25,9 @@ export type Forward = (endpoint: Endpoint, input: GatewayInput) => Promise<Respo
 
 /** Throws OpenAiRefusal. The answer to a disconnected caller is never read. */
 export const createForward =
-  (deps: { serve: Serve; embeddings: Serve; onInterrupt: OnInterrupt }): Forward =>
+  (deps: { serve: Serve; embeddings: Serve; shutdown: AbortSignal }): Forward =>
   (endpoint, input) =>
-    respond(input, deps.onInterrupt, async (signal) => {
+    respond(input, deps.shutdown, async (signal) => {
       const serve = endpoint === 'embeddings' ? deps.embeddings : deps.serve;
       return serve(toModelCall(input, { endpoint, request: await readRequest(input.bytes), signal }));
     });
@@ -61,12 +60,13 @@ export function toModelCall(
  */
 export async function respond(
   input: Pick<GatewayInput, 'request' | 'keepPermit'>,
-  onInterrupt: OnInterrupt,
+  shutdown: AbortSignal,
   run: (signal: AbortSignal) => Promise<Served>,
 ): Promise<Response> {
   const { request } = input;
   const ending = new AbortController();
-  const forget = onInterrupt((reason) => ending.abort(reason));
+  const end = (): void => ending.abort(shutdown.reason);
+  shutdown.addEventListener('abort', end, { once: true });
   try {
     const served = await run(AbortSignal.any([request.signal, ending.signal]));
     return toResponse(served, () => input.keepPermit?.());
@@ -74,7 +74,7 @@ export async function respond(
     if (request.signal.aborted) return new Response(null, { status: 499 });
     throw error;
   } finally {
-    forget();
+    shutdown.removeEventListener('abort', end);
   }
 }
 

@@ -3,7 +3,6 @@
 
 import { Type } from '@sinclair/typebox';
 import { type ValidationEntry, ValidationFailure, valueError } from '../../core/errors.ts';
-import type { OnInterrupt } from '../../core/interruption.ts';
 import { type JsonObject, parseJson } from '../../core/json.ts';
 import { OpenAiRefusal } from '../../http/openai-error.ts';
 import { createValidator, toJsonBody } from '../../http/validation.ts';
@@ -19,7 +18,7 @@ import { type GatewayInput, respond, toModelCall } from './forward.ts';
 export function createWorkspaceEmbeddings(deps: {
   embeddings: Serve;
   catalogue: Pick<CatalogueKeeper, 'current'>;
-  onInterrupt: OnInterrupt;
+  shutdown: AbortSignal;
 }) {
   const validate = createValidator(embeddingIn(Type.Unknown()));
   /** Throws ValidationFailure. */
@@ -36,7 +35,7 @@ export function createWorkspaceEmbeddings(deps: {
     };
   };
   return (input: GatewayInput): Promise<Response> =>
-    respond(input, deps.onInterrupt, async (signal) => {
+    respond(input, deps.shutdown, async (signal) => {
       const body = await readBody(input.request, input.bytes);
       try {
         const request = toRequest(body);

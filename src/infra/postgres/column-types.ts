@@ -1,6 +1,5 @@
 /** Conversion between column values and JavaScript values, beyond the defaults of postgres.js. */
 import type { PostgresType } from 'postgres';
-import { parseArray, renderArray } from './array-literal.ts';
 
 export type JsonCodec = { parse: (text: string) => unknown; serialize: (value: unknown) => string };
 
@@ -10,10 +9,7 @@ type Scalar = { oid: number; arrayOid: number; parse?: (text: string) => unknown
 const BIGINT: Scalar = { oid: 20, arrayOid: 1016, parse: toInteger };
 const TIMESTAMP: Scalar = { oid: 1114, arrayOid: 1115, parse: toUtcDate };
 
-/**
- * The built-in types of columns and array parameters. They are listed here, because postgres.js would fetch them with a
- * round trip for each connection, and leave a rejection unhandled when the connection is lost during the fetch.
- */
+/** Types of columns and array parameters. They are listed because postgres.js would fetch them for each connection. */
 const SCALARS: Scalar[] = [
   BIGINT,
   TIMESTAMP,
@@ -47,10 +43,40 @@ export function columnTypes(json: JsonCodec | undefined): Record<string, Postgre
       to: arrayOid,
       from: [arrayOid],
       parse: (text: string) => parseArray(text, parse),
-      serialize: (value: unknown) => (Array.isArray(value) ? renderArray(value, renderElement) : value),
+      serialize: (value: unknown) => (Array.isArray(value) ? renderArray(value) : value),
     };
   }
   return types;
+}
+
+/** An element in quotes, a bare one, or a sign of an array's text form (manual, section 8.15.6). */
+const TOKEN = /"((?:[^"\\]|\\.)*)"|([^{},"]+)|[{}]/gs;
+
+/** Reads `{a,"b,c",NULL,{…}}`. Elements other than NULL go through `parseElement`. Bounds (`[2:3]={…}`) are ignored. */
+export function parseArray(text: string, parseElement: (text: string) => unknown): unknown[] {
+  const root: unknown[] = [];
+  const open = [root];
+  for (const [token, quoted, bare] of text.slice(text.indexOf('{')).matchAll(TOKEN)) {
+    const array = open.at(-1) ?? root;
+    if (token === '{') {
+      const inner: unknown[] = [];
+      array.push(inner);
+      open.push(inner);
+    } else if (token === '}') open.pop();
+    else if (bare === 'NULL') array.push(null);
+    else array.push(parseElement(bare ?? quoted?.replaceAll(/\\(.)/gs, '$1') ?? ''));
+  }
+  return root[0] as unknown[];
+}
+
+/** Writes what `parseArray` reads. Every element is quoted, so that none can pass for syntax. */
+export function renderArray(elements: readonly unknown[]): string {
+  const rendered = elements.map((element) => {
+    if (element === null || element === undefined) return 'NULL';
+    if (Array.isArray(element)) return renderArray(element);
+    return `"${renderElement(element).replaceAll(/["\\]/g, '\\$&')}"`;
+  });
+  return `{${rendered.join(',')}}`;
 }
 
 function toInteger(text: string): number | bigint {

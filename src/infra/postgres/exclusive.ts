@@ -1,21 +1,10 @@
-import { type Reserved, type Sql, type Transaction, withDeadline } from './client.ts';
+/** Work that only one process does at a time: locks that end with the connection of a process. */
+import { type Sql, type Transaction, withDeadline } from './client.ts';
 
 /** A connection whose session locks are leases. */
-export type Lease = {
-  connection: Reserved;
-  /** Aborts when the connection is lost, and its locks with it. */
-  signal: AbortSignal;
-  /** Throws once another process may hold the locks; after a pause of this process, also before it notices the loss. */
-  assert(): void;
-  /** Aborts it, as the loss of the connection does. */
-  lose(): void;
-  release(): void;
-};
+export type Lease = ReturnType<typeof openLease>;
 
-/**
- * The idle time-out after which the server ends the session, and the number of keep-alive statements within it. It is long
- * enough for a busy machine.
- */
+/** The idle time-out after which the server ends the session, and the number of keep-alive statements within it. */
 const LEASE_MS = 15_000;
 const KEEP_ALIVES_IN_LEASE = 3;
 
@@ -23,7 +12,7 @@ const KEEP_ALIVES_IN_LEASE = 3;
  * Opens a connection that the server closes after `leaseMs` without a statement, so that the locks of a process that was
  * killed, that hangs, or that has lost its network become free.
  */
-function openLease(sql: Sql, leaseMs = LEASE_MS): Lease {
+function openLease(sql: Sql, leaseMs = LEASE_MS) {
   const lost = new AbortController();
   const lose = (): void => lost.abort(new LeaseLost());
   const connection = sql.reserve({ idleTimeoutMs: leaseMs, onLost: lose });
@@ -37,36 +26,24 @@ function openLease(sql: Sql, leaseMs = LEASE_MS): Lease {
   const timer = setInterval(() => void keepAlive().catch(lose), leaseMs / KEEP_ALIVES_IN_LEASE);
   return {
     connection,
+    /** Aborts when the connection is lost, and its locks with it. */
     signal: lost.signal,
-    assert() {
+    /** Throws once another process may hold the locks; after a pause of this process, also before it notices the loss. */
+    assert(): void {
       if (performance.now() - heardAt >= leaseMs) lose();
       lost.signal.throwIfAborted();
     },
-    lose,
-    release() {
+    /** Ends the connection, and the locks with it. */
+    release(): void {
       clearInterval(timer);
       connection.release();
     },
   };
 }
 
-/** A lease that works of one client have in common: a connection for each of them would cost more than most of them do. */
-type Shared = { lease: Lease; leaseMs: number; names: Set<string> };
-
-const sharedBy = new WeakMap<Sql, Shared>();
-
-function openShared(sql: Sql, leaseMs: number): Shared {
-  const open = sharedBy.get(sql);
-  if (open?.leaseMs === leaseMs && open.names.size > 0 && !open.lease.signal.aborted) return open;
-  const opened = { lease: openLease(sql, leaseMs), leaseMs, names: new Set<string>() };
-  sharedBy.set(sql, opened);
-  return opened;
-}
-
 /**
  * Runs work that only one process may do at a time; returns `held` at once, without running it, while another process does, or
- * while the server still keeps the connection of one that was killed. The lock is a lease: `run` should check it between its steps. The
- * connection of the lease is for statements of a moment, because other works have their leases by it, too.
+ * while the server still keeps the connection of one that was killed. The lock is a lease: `run` should check it between its steps.
  */
 export async function exclusively<T>(
   sql: Sql,
@@ -74,23 +51,15 @@ export async function exclusively<T>(
   run: (lease: Lease) => Promise<T>,
   leaseMs = LEASE_MS,
 ): Promise<T | 'held'> {
-  const { lease, names } = openShared(sql, leaseMs);
-  // The server grants a session a lock that it has.
-  if (names.has(name)) return 'held';
-  names.add(name);
-  let isHeld = false;
+  const lease = openLease(sql, leaseMs);
   try {
     const [row] = await lease.connection<
       { held: boolean }[]
     >`SELECT pg_try_advisory_lock(hashtextextended(${name}, 0)) AS held`;
-    isHeld = row?.held === true;
-    return isHeld ? await run(lease) : 'held';
+    return row?.held === true ? await run(lease) : 'held';
   } finally {
-    names.delete(name);
-    // The locks end with the connection; while others need it, this one ends before any later statement of this process.
-    if (names.size === 0) lease.release();
-    else if (isHeld)
-      lease.connection`SELECT pg_advisory_unlock(hashtextextended(${name}, 0))`.catch(lease.lose);
+    await lease.connection`SELECT pg_advisory_unlock_all()`.catch(() => undefined);
+    lease.release();
   }
 }
 

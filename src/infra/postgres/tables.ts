@@ -1,5 +1,5 @@
 /** The tables and sequences of the schema, as the server's catalogue lists them, for copies of everything that it holds. */
-import type { Transaction } from './sql-with-timeout.ts';
+import type { Transaction } from './tag.ts';
 
 export type Table = {
   name: string;

@@ -4,49 +4,25 @@ import { codeOf, type ServiceError, unavailable } from '../../core/errors.ts';
 import { within } from '../../core/wait.ts';
 
 /** Codes of postgres.js, and those of the server at a shutdown or after a crash. */
-const CONNECTION_CODES = new Set([
-  'CONNECTION_CLOSED',
-  'CONNECTION_DESTROYED',
-  'CONNECTION_ENDED',
-  'CONNECT_TIMEOUT',
-  '57P01',
-  '57P02',
-]);
-
+const CONNECTION_CODES = new Set(
+  'CONNECTION_CLOSED CONNECTION_DESTROYED CONNECTION_ENDED CONNECT_TIMEOUT 57P01 57P02'.split(' '),
+);
 /** Codes of the system, which errors of other clients also have. */
-const SOCKET_CODES = new Set([
-  'EAI_AGAIN',
-  'ECONNABORTED',
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'EHOSTUNREACH',
-  'ENETDOWN',
-  'ENETUNREACH',
-  'ENOTFOUND',
-  'EPIPE',
-  'ETIMEDOUT',
-]);
+const SOCKET_CODES = new Set(
+  'EAI_AGAIN ECONNABORTED ECONNREFUSED ECONNRESET EHOSTUNREACH ENETDOWN ENETUNREACH ENOTFOUND EPIPE ETIMEDOUT'.split(
+    ' ',
+  ),
+);
 const databaseErrors = new WeakSet<Error>();
 
 const STATEMENT_TIMEOUT = '57014';
-const READ_ONLY = '25006';
-
-/** Codes and classes of PostgreSQL (appendix A) for a server that exists but can't serve now. */
-const SERVER_CODES = new Set([
-  READ_ONLY, // after a failover
-  '25P03', // idle in transaction for too long
-  STATEMENT_TIMEOUT,
-  '57P03', // starting up or shutting down
-  '57P05', // idle session timeout
-]);
-const EXHAUSTED_CLASSES = new Set([
-  '53', // insufficient resources: connections, disk, memory
-  '58', // system error
-]);
-const SERVER_CLASSES = new Set([
-  '08', // connection exception
-  ...EXHAUSTED_CLASSES,
-]);
+/** A statement that a standby, or a server that is only for reading, refuses. */
+export const READ_ONLY = '25006';
+/** Of PostgreSQL (appendix A): idle in a transaction for too long, starting up or shutting down, idle for too long. */
+const SERVER_CODES = new Set([READ_ONLY, STATEMENT_TIMEOUT, '25P03', '57P03', '57P05']);
+/** Insufficient resources (connections, disk, memory), and system errors. */
+const EXHAUSTED = /^(?:53|58)...$/;
+const CONNECTION_EXCEPTION = /^08...$/;
 
 /** The database did not answer in time. The statement may still take effect. */
 export class DatabaseTimeout extends Error {
@@ -58,13 +34,22 @@ export class DatabaseTimeout extends Error {
   }
 }
 
-/** The connection of the statement was lost before. */
+/** There is no connection, or it was lost. */
 export class ConnectionLost extends Error {
   readonly code = 'CONNECTION_CLOSED';
 
-  constructor(options?: ErrorOptions) {
-    super('The connection to the database was lost', options);
+  constructor(message = 'The connection to the database was lost') {
+    super(message);
     this.name = 'ConnectionLost';
+  }
+}
+
+export class TooManyWaiting extends Error {
+  /** Of PostgreSQL: insufficient resources. */
+  readonly code = '53000';
+
+  constructor(waitingMax: number) {
+    super(`More than ${waitingMax} statements wait for the database`);
   }
 }
 
@@ -79,9 +64,9 @@ export function isUnavailable(error: unknown): boolean {
   return (
     error instanceof DatabaseTimeout ||
     isConnectionLost(error) ||
-    isRefusedByDisk(error) ||
+    isExhausted(error) ||
     SERVER_CODES.has(code) ||
-    (code.length === 5 && SERVER_CLASSES.has(code.slice(0, 2)))
+    CONNECTION_EXCEPTION.test(code)
   );
 }
 
@@ -94,16 +79,15 @@ export function predicateOf(error: unknown): string {
   const code = codeOf(error);
   if (error instanceof DatabaseTimeout || code === STATEMENT_TIMEOUT) return 'did not answer in time';
   if (code === READ_ONLY) return 'is read-only';
-  if (EXHAUSTED_CLASSES.has(code.slice(0, 2)) || isRefusedByDisk(error))
-    return 'lacks the resources to answer';
-  return 'cannot be reached';
+  return isExhausted(error) ? 'lacks the resources to answer' : 'cannot be reached';
 }
 
 /** An error of the server's file system has the same code as a missing privilege of a role. */
-const isRefusedByDisk = (error: unknown): boolean =>
-  codeOf(error) === '42501' &&
-  error instanceof Error &&
-  /: (Read-only file system|Permission denied)$/.test(error.message);
+const isExhausted = (error: unknown): boolean =>
+  EXHAUSTED.test(codeOf(error)) ||
+  (codeOf(error) === '42501' &&
+    error instanceof Error &&
+    /: (Read-only file system|Permission denied)$/.test(error.message));
 
 /** Whether the connection of the error was lost, or none could be opened. */
 export function isConnectionLost(error: unknown): boolean {
@@ -112,14 +96,11 @@ export function isConnectionLost(error: unknown): boolean {
   return fromSocket || CONNECTION_CODES.has(code);
 }
 
-/**
- * Waits at most `timeoutMs`, then rejects (by default with `DatabaseTimeout`). The work is not cancelled; its statements end
- * by the client's own time-out.
- */
+/** Waits at most `timeoutMs`, then rejects (by default with `DatabaseTimeout`). The work is not cancelled. */
 export const withDeadline = <T>(
   work: PromiseLike<T>,
   timeoutMs: number,
-  timeoutError = () => new DatabaseTimeout(timeoutMs) as Error,
+  timeoutError: () => Error = () => new DatabaseTimeout(timeoutMs),
 ): Promise<T> =>
   within<T, never>(work, timeoutMs, () => {
     throw timeoutError();

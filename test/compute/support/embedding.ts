@@ -12,7 +12,7 @@ export type Embedding = AsyncDisposable & {
 export async function startEmbedding(threads = 2): Promise<Embedding> {
   const { embed, jobs } = createCompute({
     settings: { threads, queueMax: 1024 },
-    onInterrupt: () => () => undefined,
+    shutdown: new AbortController().signal,
     log: silentLog,
   });
   for (const job of jobs) await job.start();

@@ -2,7 +2,6 @@
 
 import { describe, expect, test } from 'bun:test';
 import { createExplain } from '../../../src/documents/retrieval/explain.ts';
-import { createReadStatistics } from '../../../src/documents/retrieval/statistics.ts';
 import { createStemmer } from '../../../src/documents/retrieval/stems.ts';
 import { testDatabase } from '../../support/database.ts';
 import { shareHeld } from '../../support/event-loop.ts';
@@ -11,12 +10,7 @@ import { inWorkspace, retrievalIn } from './setting.ts';
 
 const { sql } = await shared(testDatabase());
 const retrieval = retrievalIn(sql);
-const readStatistics = createReadStatistics();
-const explain = createExplain({
-  sql,
-  stemmer: createStemmer(),
-  readStatistics: (viewer) => readStatistics(sql, viewer),
-});
+const explain = createExplain({ sql, stemmer: createStemmer() });
 
 const PASSAGES = 40;
 const LENGTH = 4000;
@@ -52,18 +46,6 @@ test('the work ends when its caller leaves', async () => {
   const explaining = explain(inWorkspace('acme'), 'ก', passages, leaving.signal);
   leaving.abort(new Error('gone'));
   await expect(explaining).rejects.toThrow('gone');
-});
-
-test('many explanations of one workspace do not keep that of another one waiting', async () => {
-  const passages = Array.from({ length: PASSAGES }, () => ({ text: fill('ก a ', LENGTH), heading: null }));
-  let done = 0;
-  const many = Array.from({ length: 12 }, async () => {
-    await explain(inWorkspace('many'), 'ก', passages);
-    done++;
-  });
-  await explain(inWorkspace('other'), 'ก', passages);
-  expect(done).toBeLessThan(4);
-  await Promise.all(many);
 });
 
 test('words of scripts without blanks that touch are one place; others are places of their own', async () => {

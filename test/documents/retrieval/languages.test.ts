@@ -1,8 +1,7 @@
 // Which stems the words of a text get, and those of a question: by the languages of the texts, as far as the server knows them.
 
 import { expect, test } from 'bun:test';
-import { createWordCatchUp } from '../../../src/documents/retrieval/catch-up.ts';
-import { createReadStatistics } from '../../../src/documents/retrieval/statistics.ts';
+import { readLanguages } from '../../../src/documents/retrieval/question.ts';
 import { createStemmer, STEMMED_LANGUAGES } from '../../../src/documents/retrieval/stems.ts';
 import { FIRST_ID } from '../../../src/documents/rows.ts';
 import { testDatabase } from '../../support/database.ts';
@@ -58,12 +57,11 @@ test('each language has its own stemmer, and words of others stay as they are', 
 
 test('a question is understood in the languages of the texts of its workspace that have stems, and in no others', async () => {
   const retrieval = retrievalIn(sql);
-  const readStatistics = createReadStatistics();
   const [viewer, stranger] = [
     inWorkspace(`w-${crypto.randomUUID()}`),
     inWorkspace(`w-${crypto.randomUUID()}`),
   ];
-  const languages = async () => (await readStatistics(sql, viewer)).languages.toSorted();
+  const languages = async () => (await readLanguages(sql, viewer)).toSorted();
   expect(await languages()).toEqual([]);
   await retrieval.store(stranger, 'fr', 'Les pompes.');
   for (const language of ['tr', 'en', 'pl', null, 'en', 'zh', 'enm'])
@@ -102,7 +100,7 @@ test('two neighbouring syllables of Vietnamese count as a word, also in texts th
   expect(forms).toHaveLength(1);
   expect(await without()).toEqual([vietnamese]);
   await sql`UPDATE document_passage_words SET words = ''::tsvector WHERE document_id = ${vietnamese}`;
-  await createWordCatchUp(retrieval.words)(new AbortController().signal);
+  await retrieval.words.catchUp(new AbortController().signal);
   expect(await without()).toEqual([]);
   expect(await found('Nhà máy nằm ở đâu?')).toEqual([together, apart]);
 });

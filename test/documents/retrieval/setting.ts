@@ -5,15 +5,10 @@ import { createSemaphore } from '../../../src/core/semaphore.ts';
 import type { Chunk } from '../../../src/documents/content/protocol.ts';
 import { createContentStore } from '../../../src/documents/content/store.ts';
 import type { Viewer } from '../../../src/documents/policy.ts';
-import { createUnderstand } from '../../../src/documents/retrieval/question.ts';
 import { createRetrieve, type RetrieveRequest } from '../../../src/documents/retrieval/retrieve.ts';
 import { passageWordsOf } from '../../../src/documents/retrieval/segmentation.ts';
-import { createWeighBySample } from '../../../src/documents/retrieval/shares.ts';
-import { createReadStatistics } from '../../../src/documents/retrieval/statistics.ts';
 import { createStemmer } from '../../../src/documents/retrieval/stems.ts';
-import { createVisible } from '../../../src/documents/retrieval/visible.ts';
 import { createWordStore } from '../../../src/documents/retrieval/word-store.ts';
-import { createWordRanking } from '../../../src/documents/retrieval/words.ts';
 import { createSearchEntries } from '../../../src/documents/search/entries.ts';
 import { createPostgresSearch } from '../../../src/documents/search/postgres/index.ts';
 import { createDocumentStore } from '../../../src/documents/store.ts';
@@ -44,32 +39,7 @@ export function retrievalIn(sql: Sql, searchVectors: SearchVectors = async () =>
   const documents = createDocumentStore(sql, createSearchEntries(), { reads: true });
   const slow = createSemaphore({ runningMax: 2, waitingMax: 100, refuse: '' });
   const search = createPostgresSearch({ sql, bucket: 'atrium', slow });
-  const ranking = createWordRanking(sql);
-  const readStatistics = createReadStatistics();
-  const weighBySample = createWeighBySample();
-  const ranked = { passages: 0 };
-  const retrieve = createRetrieve({
-    statements: () => ({
-      understand: createUnderstand({
-        sql,
-        stemmer,
-        readStatistics: (viewer) => readStatistics(sql, viewer),
-      }),
-      words: {
-        ...ranking,
-        async rank(question, options) {
-          const byWords = await ranking.rank(question, options);
-          ranked.passages += byWords.found.length;
-          return byWords;
-        },
-      },
-      visible: createVisible(sql),
-      weighBySample: (question, viewer) => weighBySample(sql, question, viewer),
-    }),
-    searchVectors,
-    plan: search.plan,
-    slow,
-  });
+  const retrieve = createRetrieve({ searchSql: sql, stemmer, searchVectors, plan: search.plan, slow });
 
   /** Reads the document as if its file had these passages. */
   async function read(id: string, language: string | null, texts: readonly string[]): Promise<void> {
@@ -90,5 +60,5 @@ export function retrievalIn(sql: Sql, searchVectors: SearchVectors = async () =>
     return id;
   }
 
-  return { retrieve, store, read, words, contents, documents, ranked };
+  return { retrieve, store, read, words, contents, documents };
 }

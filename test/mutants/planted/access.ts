@@ -11,7 +11,7 @@ export const access: readonly Planted[] = [
   },
   {
     mistake: 'an administrator can change an operator’s key',
-    file: 'src/access/operators.ts',
+    file: 'src/access/changes.ts',
     text: 'if (concernsOperator && !isOperator(principal))',
     replacement: 'if (concernsOperator && false)',
     test: 'test/access/operators.test.ts',
@@ -90,7 +90,7 @@ export const access: readonly Planted[] = [
   },
   {
     mistake: 'e-mails of people keep their case',
-    file: 'src/access/routes/users.ts',
+    file: 'src/access/users.ts',
     text: 'email: toEmailKey(email), name, createdAt',
     replacement: 'email, name, createdAt',
     test: 'test/access/users.test.ts',
@@ -146,7 +146,7 @@ export const access: readonly Planted[] = [
   },
   {
     mistake: 'the row of the audit log is written after the change, in another transaction',
-    file: 'src/access/store/workspaces.ts',
+    file: 'src/access/workspaces.ts',
     text: `\${columns}, \${audit(author)}\`;`,
     replacement: `\${columns}\`;
       if (row !== undefined) await sql\`SELECT \${audit(author)} FROM workspaces WHERE id = \${id}\`;`,
@@ -155,7 +155,7 @@ export const access: readonly Planted[] = [
   },
   {
     mistake: 'the hash of a key stands in the audit log',
-    file: 'src/access/store/audit-entries.ts',
+    file: 'src/access/changes.ts',
     text: "'prefix', prefix,",
     replacement: "'prefix', encode(hash, 'hex'),",
     test: 'test/access/audit-changes.test.ts',
@@ -163,7 +163,7 @@ export const access: readonly Planted[] = [
   },
   {
     mistake: 'the audit log shows rows of other workspaces',
-    file: 'src/access/store/audit.ts',
+    file: 'src/access/audit.ts',
     text: `WHERE workspace_id = \${workspaceId}`,
     replacement: `WHERE \${workspaceId} <> ''`,
     test: 'test/access/audit.test.ts',
@@ -171,7 +171,7 @@ export const access: readonly Planted[] = [
   },
   {
     mistake: 'old rows of the audit log stay',
-    file: 'src/access/store/audit.ts',
+    file: 'src/access/audit.ts',
     text: `WHERE created_at < \${before} ORDER BY`,
     replacement: `WHERE created_at > \${before} ORDER BY`,
     test: 'test/access/audit-retention.test.ts',

@@ -57,7 +57,7 @@ export const http: readonly Planted[] = [
   },
   {
     mistake: 'revocation waits for a permit',
-    file: 'src/access/routes/keys.ts',
+    file: 'src/access/keys.ts',
     text: "work: 'exempt', params: parameters(KeyPath)",
     replacement: "work: 'heavy', params: parameters(KeyPath)",
     test: 'test/service/overload.test.ts',

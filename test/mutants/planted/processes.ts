@@ -11,18 +11,19 @@ export const processes: readonly Planted[] = [
   {
     mistake: 'the first of several processes listens without a claim to the port',
     file: 'src/processes/children.ts',
-    text: '.some(({ mayListen }) => mayListen)) return void listen();',
-    replacement: '.length > 0) return void listen();',
+    text: "await claimPort('PORT', { hostname, port }, async () => {",
+    replacement:
+      "await (async (_: string, __: object, run: () => Promise<void>) => run())('PORT', { hostname, port }, async () => {",
     test: 'test/service/ending.test.ts',
     name: 'one has the port',
   },
   {
-    mistake: 'a start kills a stranger who was given the id of a process that it once owned',
-    file: 'src/processes/leftovers.ts',
-    text: 'identify(pid)?.startedAt === startedAt',
-    replacement: 'identify(pid) !== undefined || startedAt === undefined',
+    mistake: 'a process that hangs outlives its owner',
+    file: 'src/processes/owner.ts',
+    text: '  dieWithParent();\n',
+    replacement: '',
     test: 'test/service/ending.test.ts',
-    name: 'only what is what it was is ended',
+    name: 'what a killed owner has left',
   },
   {
     mistake: 'a data folder that cannot be written is found out by what comes upon it first',

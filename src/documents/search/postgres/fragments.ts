@@ -8,8 +8,5 @@ export const all = (sql: Transaction, tests: readonly Fragment[]): Fragment =>
 export const any = (sql: Transaction, tests: readonly Fragment[]): Fragment =>
   tests.length === 0 ? sql`false` : tests.reduce((sum, test) => sql`${sum} OR ${test}`);
 
-export const list = (sql: Transaction, items: readonly Fragment[]): Fragment =>
-  items.reduce((sum, item) => sql`${sum}, ${item}`);
-
 export const union = (sql: Transaction, queries: readonly Fragment[]): Fragment =>
   queries.reduce((sum, query) => sql`${sum} UNION ALL ${query}`);

@@ -130,28 +130,6 @@ CREATE INDEX document_passage_words_workspace ON document_passage_words (workspa
 -- A search reads all that waits to be merged into the index.
 CREATE INDEX document_passage_words_words ON document_passage_words USING gin (words) WITH (gin_pending_list_limit = 512);
 
--- How common words are in a large workspace, from a sample of its passages: those that many have, with their share.
-CREATE TABLE document_word_statistics (
-  workspace_id   text COLLATE "C" PRIMARY KEY,
-  passages       bigint NOT NULL,
-  average_length real NOT NULL,
-  words          text[] NOT NULL,
-  shares         real[] NOT NULL,
-  taken_at       timestamptz(3) NOT NULL DEFAULT clock_timestamp()
-);
-
--- The shares of words in the public passages of a large workspace (scope ''), and in the private ones of an owner (their id):
--- weights for callers who do not see everything. docs/decisions/023 has the reasons.
-CREATE TABLE document_word_shares (
-  workspace_id   text COLLATE "C",
-  scope          text COLLATE "C",
-  passages       double precision NOT NULL,
-  average_length double precision NOT NULL,
-  words          text[] COLLATE "C" NOT NULL,
-  shares         real[] NOT NULL,
-  PRIMARY KEY (workspace_id, scope)
-);
-
 -- Takes the next numbers of a workspace, and returns the last of them.
 CREATE FUNCTION document_feed_advance(workspace text, numbers bigint) RETURNS bigint LANGUAGE sql AS $$
   INSERT INTO document_feeds AS f (workspace_id, last_sequence) VALUES (workspace, numbers)
