@@ -10,7 +10,7 @@ import type { AreaWithRoutes, Routes } from '../http/area.ts';
 import type { Sql } from '../infra/postgres/client.ts';
 import { createSweep } from '../infra/postgres/sweep.ts';
 import { UsageRecords } from './accounting/usage-records.ts';
-import { createAllowances, type Limited } from './allowances.ts';
+import { Allowances, type Limited } from './allowances.ts';
 import { createAttemptLog } from './attempt-log.ts';
 import { createAnswerCache } from './cache.ts';
 import { type CatalogueSource, createCatalogue } from './catalogue/current.ts';
@@ -103,7 +103,7 @@ export function createGateway(deps: GatewayDeps): AreaWithRoutes & {
     embed,
     logFailedAttempt: createAttemptLog(log),
   });
-  const allowances = createAllowances({ store: createAllowanceStore(sql), log });
+  const allowances = new Allowances({ store: createAllowanceStore(sql), log });
   const { sumsRetentionDays } = deps;
   const modelUsage = createModelUsageStore(sql);
   const sumsRetention = createSweep({

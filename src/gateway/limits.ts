@@ -97,21 +97,20 @@ export const CACHED_ANSWER_BYTES_MAX = 1_048_576;
 /** How long a request waits for the answer of an identical request. */
 export const SHARED_WAIT_MS_MAX = 60_000;
 
-/** The counts of limits in this process are shared with the other processes at this interval. */
+/** How often the counters of this process are exchanged for the sums of the others. */
 export const ALLOWANCE_SYNC_MS = 125;
-/** The totals of all processes are valid for this long; then they are read again before a request is admitted. */
+/** The sums of the others are valid for this long; then they are read again before a request is admitted. */
 export const ALLOWANCE_FRESH_MS = 250;
-/** How long a request waits for that. */
+/** How long a request waits for that, and an exchange for the database. */
 export const ALLOWANCE_LOAD_MS = 3000;
-/** A database that has not answered by then is queried again. */
 export const ALLOWANCE_ANSWER_MS = 1000;
-/** The pause before the next query after a failure. */
+/** The pause before the next exchange after a failure. */
 export const ALLOWANCE_RETRY_MS = 50;
 /** The reservations of a process expire for the others after this long without an update. */
 export const ALLOWANCE_LEASE_MS = 10_000;
 /** Keys that were used this recently are kept up to date, so that their next request need not wait. */
 export const ALLOWANCE_IDLE_MS = 10_000;
-/** The spending of the keys in use is compared with their accounts at this interval. */
+/** How often the spending of the keys in use is compared with the usage records. */
 export const ALLOWANCE_RECOVER_MS = 10_000;
 export const ALLOWANCES_MAX = 50_000;
 

@@ -21,7 +21,7 @@ export type ModelCall = {
   /** A later part of a request that has been counted. */
   continues?: boolean;
   /** For a part: the reservation of the whole. Absent: the call makes its own reservation. */
-  reservation?: Reservation;
+  reservation?: Pick<Reservation, 'headers' | 'settle'> | undefined;
   /** As the access log has it; absent for requests of other areas. */
   requestId?: string;
   /** Called with the catalogue's name of the model, also where it is the default. */

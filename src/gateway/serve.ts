@@ -7,7 +7,7 @@ import { OpenAiRefusal, withHeaders } from '../http/openai-error.ts';
 import type { UsageRecords } from './accounting/usage-records.ts';
 import { type Endpoint, isText } from './adapters/adapter.ts';
 import type { Estimate } from './allowance.ts';
-import { type Allowances, NOTHING_USED, type Reservation } from './allowances.ts';
+import { type Allowances, NOTHING_USED } from './allowances.ts';
 import type { Answer, WholeAnswer } from './answer.ts';
 import type { AnswerCache } from './cache.ts';
 import { type CallSpan, startCallSpan } from './call-span.ts';
@@ -67,7 +67,7 @@ class Serving implements Execution {
   last: Attempt | undefined;
   private readonly startedAtMs = performance.now();
   private readonly call: ModelCall;
-  private reservation: Reservation | undefined;
+  private reservation: ModelCall['reservation'];
   private readonly callSpan: CallSpan | undefined;
   private readonly deps: ServeDeps;
 
@@ -135,7 +135,7 @@ class Serving implements Execution {
    * For the most that the request may use. A part of a request shares the reservation of the whole; a key without limits has none.
    * Throws 429, which ends the call: it has no account.
    */
-  private async reserve(estimate: Estimate): Promise<Reservation | undefined> {
+  private async reserve(estimate: Estimate): Promise<ModelCall['reservation']> {
     const { call } = this;
     if (call.reservation !== undefined || !isLimited(call.caller.limits)) return call.reservation;
     try {

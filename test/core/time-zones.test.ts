@@ -10,7 +10,7 @@ const FILES = [
   'test/core/date-time.test.ts',
   'test/documents/filter/grammar.test.ts',
   'test/gateway/allowances.test.ts',
-  'test/gateway/shared-allowances.test.ts',
+  'test/gateway/shared-limits.test.ts',
   'test/postgres/client.test.ts',
   'test/s3/presign.test.ts',
   'test/usage/encoding.test.ts',

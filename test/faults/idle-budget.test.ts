@@ -59,7 +59,9 @@ test('a service that was idle answers nobody whose budget was used up at another
   const { id, key } = await createClient(busy).newKey({ budget_per_month: 4 });
   const isTold = (wanted: number) =>
     eventually(`${wanted} to be told`, async () => {
-      const [row] = await sql<{ spent: number }[]>`SELECT spent FROM model_allowances WHERE key_id = ${id}`;
+      const [row] = await sql<
+        { spent: number }[]
+      >`SELECT sum(spent) AS spent FROM model_allowances WHERE key_id = ${id}`;
       return row?.spent === wanted;
     });
   expect(await insist(idle, key)).toBe(200);

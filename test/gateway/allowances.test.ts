@@ -2,16 +2,16 @@
 
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { createAllowances, NOTHING_USED } from '../../src/gateway/allowances.ts';
+import { Allowances, NOTHING_USED } from '../../src/gateway/allowances.ts';
 import type { AllowanceStore } from '../../src/gateway/store/allowances.ts';
 import { OpenAiRefusal } from '../../src/http/openai-error.ts';
 import { silentLog } from '../support/database.ts';
 import {
+  aloneStore,
   Clock,
   countAnswered,
   limitedProcess,
   MINUTE,
-  memoryStore,
   refusalOf,
   START,
 } from './limited-process.ts';
@@ -138,26 +138,26 @@ describe('tokens a minute', () => {
 test('of more keys than are remembered the idle ones go, and none that runs or that others have not been told of', async () => {
   const clock = new Clock();
   const found: string[] = [];
-  const remembering = memoryStore(clock);
+  const alone = aloneStore(clock);
   const store: AllowanceStore = {
-    ...remembering,
-    share(batch) {
+    ...alone,
+    exchange(sent) {
       // Of which nothing is known.
-      found.push(...batch.told.filter(({ month }) => month === 0).map(({ keyId }) => keyId));
-      return remembering.share(batch);
+      found.push(...sent.filter(({ report }) => report.month === 0).map(({ keyId }) => keyId));
+      return alone.exchange(sent);
     },
   };
-  const allowances = createAllowances({ store, log: silentLog, now: () => clock.ms, allowancesMax: 3 });
+  const allowances = new Allowances({ store, log: silentLog, now: () => clock.ms, allowancesMax: 3 });
   const limits = { requests_per_minute: 10 };
   const begin = (keyId: string) => allowances.reserve({ keyId, limits }, () => NOTHING_USED);
   for (const keyId of ['idle', 'running']) {
     const reservation = await begin(keyId);
-    if (keyId === 'idle') reservation.settle(NOTHING_USED);
+    if (keyId === 'idle') reservation?.settle(NOTHING_USED);
   }
   await allowances.job.settle?.();
-  (await begin('unsynced')).settle(NOTHING_USED);
+  (await begin('unsynced'))?.settle(NOTHING_USED);
   clock.ms += MINUTE + 1;
-  (await begin('new')).settle(NOTHING_USED);
+  (await begin('new'))?.settle(NOTHING_USED);
   found.length = 0;
   for (const keyId of ['running', 'unsynced', 'new', 'idle']) await begin(keyId);
   expect(found).toEqual(['idle']);

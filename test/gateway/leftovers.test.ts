@@ -4,6 +4,7 @@ import { describe, expect, test } from 'bun:test';
 import { systemClock } from '../../src/core/clock.ts';
 import { unavailable } from '../../src/core/errors.ts';
 import { UsageRecords } from '../../src/gateway/accounting/usage-records.ts';
+import type { Reservation } from '../../src/gateway/allowances.ts';
 import { createAnswerCache } from '../../src/gateway/cache.ts';
 import { parseModelsFile } from '../../src/gateway/catalogue/file.ts';
 import type { ChatPart } from '../../src/gateway/chat-call.ts';
@@ -110,10 +111,10 @@ function setting({
     shutdown: shutdown.signal,
     firstToken: { observe: () => undefined },
     allowances: {
-      reserve: () => {
+      reserve: async () => {
         const reservation = { headers: () => ({}), settle: () => void reserved.delete(reservation) };
         reserved.add(reservation);
-        return reservation;
+        return reservation as unknown as Reservation;
       },
     },
     execute: createExecute({

@@ -1,14 +1,9 @@
-// A process that limits keys, under the test's clock; and a store of one process alone.
+// Processes that limit keys, under the test's clock: alone, or several on one database.
 
 import type { KeyLimits } from '../../src/core/principal.ts';
-import type { Amount } from '../../src/gateway/allowance.ts';
-import { createAllowances, NOTHING_USED, type Reservation } from '../../src/gateway/allowances.ts';
-import {
-  type AllowanceStore,
-  createAllowanceStore,
-  type Shared,
-  type Told,
-} from '../../src/gateway/store/allowances.ts';
+import type { Amount, Others, Report } from '../../src/gateway/allowance.ts';
+import { Allowances, NOTHING_USED, type Reservation } from '../../src/gateway/allowances.ts';
+import { type AllowanceStore, createAllowanceStore } from '../../src/gateway/store/allowances.ts';
 import { OpenAiRefusal } from '../../src/http/openai-error.ts';
 import type { Sql } from '../../src/infra/postgres/client.ts';
 import { silentLog } from '../support/database.ts';
@@ -20,39 +15,40 @@ export class Clock {
   ms = START;
 }
 
-export const NOTHING_TOLD = {
-  hasNews: false,
-  requestsMs: 0,
-  tokensMs: 0,
-  month: 0,
-  spent: 0,
-  reserved: { tokensMs: 0, cost: 0 },
-};
-
-let readers = 0;
-/** The identifier of a process that tells or asks once. */
-export const nextReader = (): string => `reader-${++readers}`;
-
-/** What a process learns that asks for the first time. */
-export async function read(store: AllowanceStore, keyId: string): Promise<Shared> {
-  const told = [{ ...NOTHING_TOLD, keyId }];
-  const known = await store.share({ processId: nextReader(), number: 1, told, ageMs: 0, leaseMs: 1 });
-  const shared = known?.get(keyId);
-  if (shared === undefined) throw new Error('nothing is known of it');
-  return shared;
+/** What another process learns that knows nothing yet. */
+export async function read(store: AllowanceStore, keyId: string): Promise<Others> {
+  const report: Report = {
+    counterId: 'reader',
+    month: 0,
+    requestsMs: 0,
+    tokensMs: 0,
+    spent: 0,
+    reserved: { tokensMs: 0, cost: 0 },
+    requestsLeftMs: 0,
+    tokensLeftMs: 0,
+  };
+  const known = await store.exchange([{ keyId, hasNews: false, recordsOf: null, report }]);
+  const others = known.get(keyId);
+  if (others === undefined) throw new Error('nothing is known of it');
+  return others;
 }
 
-export function limitedProcess(clock: Clock, store: AllowanceStore = memoryStore(clock)) {
+/** A request that runs. */
+export type Running = Pick<Reservation, 'headers' | 'settle'>;
+
+const UNLIMITED: Running = { headers: () => ({}), settle: () => undefined };
+
+export function limitedProcess(clock: Clock, store: AllowanceStore = aloneStore(clock)) {
   const warnings: unknown[] = [];
   const log = { ...silentLog, warn: (...given: unknown[]) => void warnings.push(given) };
-  const allowances = createAllowances({ store, log, now: () => clock.ms });
+  const allowances = new Allowances({ store, log, now: () => clock.ms });
   const begin = async (
     limits: KeyLimits,
     estimate: Amount,
     keyId = 'key',
-  ): Promise<Reservation | OpenAiRefusal> => {
+  ): Promise<Running | OpenAiRefusal> => {
     try {
-      return await allowances.reserve({ keyId, limits }, () => estimate);
+      return (await allowances.reserve({ keyId, limits }, () => estimate)) ?? UNLIMITED;
     } catch (error) {
       if (error instanceof OpenAiRefusal) return error;
       throw error;
@@ -71,7 +67,7 @@ export function limitedProcess(clock: Clock, store: AllowanceStore = memoryStore
       return begun.headers();
     },
     /** A request that runs until the test settles it. */
-    async run(limits: KeyLimits, estimate: Amount, keyId = 'key'): Promise<Reservation> {
+    async run(limits: KeyLimits, estimate: Amount, keyId = 'key'): Promise<Running> {
       const begun = await begin(limits, estimate, keyId);
       if (begun instanceof OpenAiRefusal) throw begun;
       return begun;
@@ -97,7 +93,7 @@ export async function countAnswered(
   return answered;
 }
 
-export function refusalOf(answer: Record<string, string> | Reservation | OpenAiRefusal): OpenAiRefusal {
+export function refusalOf(answer: Record<string, string> | Running | OpenAiRefusal): OpenAiRefusal {
   if (answer instanceof OpenAiRefusal) return answer;
   throw new Error('it was not refused');
 }
@@ -113,49 +109,28 @@ export function twoProcesses(sql: Sql) {
 
 let keys = 0;
 
-/** A fake store in memory, of one process alone: what it was told. */
-export function memoryStore(
-  clock: Clock,
-): AllowanceStore & { of(keyId: string): Told['reserved'] & { spent: number } } {
-  type Row = { requestsAt: number; tokensAt: number; spent: Map<number, number>; reserved: Told['reserved'] };
-  const rows = new Map<string, Row>();
-  const rowOf = (keyId: string): Row => {
-    const row = rows.get(keyId) ?? {
-      requestsAt: 0,
-      tokensAt: 0,
-      spent: new Map(),
-      reserved: NOTHING_TOLD.reserved,
-    };
-    rows.set(keyId, row);
-    return row;
-  };
-  const monthNow = (): number => {
-    const at = new Date(clock.ms);
-    return at.getUTCFullYear() * 100 + at.getUTCMonth() + 1;
-  };
+/** A fake store of one process alone, which remembers what it was told last. */
+export function aloneStore(clock: Clock): AllowanceStore & { reports: Map<string, Report> } {
+  const reports = new Map<string, Report>();
   return {
-    recover: async () => undefined,
+    reports,
     sweep: async () => undefined,
-    share: async ({ told, ageMs }) =>
-      new Map(
-        told.map(({ keyId, hasNews, requestsMs, tokensMs, month, spent, reserved }) => {
-          const row = rowOf(keyId);
-          row.requestsAt = Math.max(row.requestsAt, clock.ms - ageMs) + requestsMs;
-          row.tokensAt = Math.max(row.tokensAt, clock.ms - ageMs) + tokensMs;
-          row.spent.set(month, (row.spent.get(month) ?? 0) + spent);
-          if (hasNews) row.reserved = reserved;
-          const shared: Shared = {
-            requestsMs: Math.max(0, row.requestsAt - clock.ms),
-            tokensMs: Math.max(0, row.tokensAt - clock.ms),
-            month: monthNow(),
-            spent: row.spent.get(monthNow()) ?? 0,
-            monthLeftMs:
-              Date.UTC(new Date(clock.ms).getUTCFullYear(), new Date(clock.ms).getUTCMonth() + 1) - clock.ms,
-            elsewhere: NOTHING_TOLD.reserved,
-          };
-          return [keyId, shared];
-        }),
-      ),
-    of: (keyId) => ({ ...rowOf(keyId).reserved, spent: rowOf(keyId).spent.get(monthNow()) ?? 0 }),
+    async exchange(sent) {
+      for (const { keyId, report } of sent) reports.set(keyId, report);
+      const at = new Date(clock.ms);
+      const [year, month] = [at.getUTCFullYear(), at.getUTCMonth()];
+      const others: Others = {
+        month: 100 * year + month + 1,
+        monthLeftMs: Date.UTC(year, month + 1) - clock.ms,
+        requestsMs: 0,
+        tokensMs: 0,
+        spent: 0,
+        reserved: { tokensMs: 0, cost: 0 },
+        requestsLeftMs: 0,
+        tokensLeftMs: 0,
+        recorded: null,
+      };
+      return new Map(sent.map(({ keyId }) => [keyId, others]));
+    },
   };
 }

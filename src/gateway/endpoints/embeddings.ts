@@ -64,7 +64,7 @@ class Refused extends Error {
 async function serveParts(
   serve: Serve,
   call: ModelCall,
-  { input, most, reservation }: { input: Json[]; most: number; reservation: Reservation },
+  { input, most, reservation }: { input: Json[]; most: number; reservation: Reservation | undefined },
 ): Promise<Served> {
   const limit = createSemaphore({
     runningMax: EMBEDDING_PARTS_AT_ONCE,
@@ -80,7 +80,7 @@ async function serveParts(
     const texts = input.slice(start, start + most);
     const request = call.request.with('input', texts);
     const part = { ...call, request, signal, continues: call.continues || start > 0 };
-    const served = await serve({ ...part, reservation: addingTo(used, reservation) });
+    const served = await serve(reservation ? { ...part, reservation: addingTo(used, reservation) } : part);
     if (served.kind === 'stream') {
       await served.body.cancel();
       throw nonsense(new Error('a stream of embeddings')).refusal;
@@ -99,14 +99,14 @@ async function serveParts(
   } finally {
     // Cancelled parts have used tokens, too.
     await Promise.allSettled(parts);
-    reservation.settle(used);
+    reservation?.settle(used);
   }
-  return { ...served, headers: { ...served.headers, ...reservation.headers() } };
+  return { ...served, headers: { ...served.headers, ...reservation?.headers() } };
 }
 
 /** The use of a part is settled with the whole. */
-const addingTo = (sum: Settled, { headers }: Reservation): Reservation => ({
-  headers,
+const addingTo = (sum: Settled, whole: Reservation): ModelCall['reservation'] => ({
+  headers: () => whole.headers(),
   settle(used) {
     sum.tokens += used.tokens;
     sum.cost += used.cost;

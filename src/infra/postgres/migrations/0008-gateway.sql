@@ -27,36 +27,25 @@ CREATE TABLE model_usage (
 -- What a key has spent in a month, by the accounts.
 CREATE INDEX model_usage_keys ON model_usage (key_id, hour);
 
--- What limited keys have used up, as the processes have told one another. Times are milliseconds since 1970: the moment
--- until which the allowance is spoken for (GCRA's theoretical arrival time).
+-- What limited keys have used: of each key and month one row for each process that has counted something. Times are milliseconds
+-- since 1970.
 CREATE TABLE model_allowances (
-  key_id      text COLLATE "C" PRIMARY KEY,
-  requests_at double precision NOT NULL,
-  tokens_at   double precision NOT NULL,
+  key_id             text COLLATE "C",
   -- Year and month, UTC: 202611.
-  month       integer NOT NULL,
-  spent       double precision NOT NULL
-);
-
--- What requests that run may use of the limits of their keys, as each process has told the others. A row that is not
--- told again before it expires (milliseconds since 1970) is of a process that has died.
-CREATE TABLE model_reservations (
-  key_id     text COLLATE "C",
-  process_id text COLLATE "C",
-  -- Allowance of tokens, as milliseconds of its minute.
-  tokens_ms  double precision NOT NULL,
-  cost       double precision NOT NULL,
-  expires_at double precision NOT NULL,
-  PRIMARY KEY (key_id, process_id)
-);
-
--- Up to which of a process's batches of uses the limits of keys have counted: one whose answer was lost is sent again,
--- and counts once.
-CREATE TABLE model_allowance_batches (
-  process_id text COLLATE "C" PRIMARY KEY,
-  number     bigint NOT NULL,
-  -- Milliseconds since 1970.
-  told_at    double precision NOT NULL
+  month              integer,
+  counter_id         text COLLATE "C",
+  -- Since the month began: allowances as milliseconds of their minutes, and money.
+  requests_ms        double precision NOT NULL,
+  tokens_ms          double precision NOT NULL,
+  spent              double precision NOT NULL,
+  -- Until when the allowances of a minute are used up, as the process knows it.
+  requests_at        double precision NOT NULL,
+  tokens_at          double precision NOT NULL,
+  -- By requests that are running; void where the process has not reported for a while.
+  reserved_tokens_ms double precision NOT NULL,
+  reserved_cost      double precision NOT NULL,
+  told_at            double precision NOT NULL,
+  PRIMARY KEY (key_id, month, counter_id)
 );
 
 -- Sums along one dimension at a time: `all` (the name is empty), `model`, `target`, `key`, `endpoint` or `outcome`.
