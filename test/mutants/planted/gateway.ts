@@ -82,8 +82,8 @@ export const gateway: readonly Planted[] = [
   {
     mistake: 'leases of processes that died are ignored',
     file: 'src/gateway/store/allowances.ts',
-    text: 'sum(reserved_cost) FILTER (WHERE told_at > ms - ${ALLOWANCE_LEASE_MS})',
-    replacement: 'sum(reserved_cost)',
+    text: 'sum(reserved_cost) FILTER (WHERE told_at > ms',
+    replacement: 'sum(reserved_cost) FILTER (WHERE told_at > 0 * ms',
     test: 'test/gateway/shared-limits.test.ts',
     name: 'by a kill',
   },
