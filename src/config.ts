@@ -64,7 +64,6 @@ export function loadConfig(variables: Environment, terminal = false) {
     },
     processes: given.PROCESSES,
     /** Of each process, in bytes; undefined: no ceiling. */
-    memoryMax: given.MEMORY_MAX,
     /** As people may see them, without secrets; of one of several processes they are those of its owner. */
     settings:
       ownersSettings === undefined

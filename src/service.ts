@@ -60,7 +60,7 @@ export async function startService(
   /** Aborts at the end of a shutdown's time, for the work that still runs. */
   const shutdown = new AbortController();
   let ending = false;
-  const admission = new Admission(log, config.memoryMax);
+  const admission = new Admission(log);
   shutdown.signal.addEventListener('abort', () => admission.end(), { once: true });
   const http = createHttp({
     authenticators: () => areas.authenticators,

@@ -214,12 +214,6 @@ export const SETTINGS = {
     default: '0',
     meaning: 'time before that in which only /readyz refuses, so that balancers send nothing more',
   },
-  MEMORY_MAX: {
-    kind: bytes(134_217_728, Number.MAX_SAFE_INTEGER),
-    otherwise: 'none',
-    meaning:
-      'ceiling of the memory of each process, in bytes: at it requests get 503, so that it is not ended',
-  },
   USAGE_SUMS_RETENTION_DAYS: {
     kind: duration('days', 0, 36_500),
     default: '0',

@@ -21,7 +21,6 @@ const CROWD = 64;
 const TURN_MS = 10;
 const BEGUN_A_ROUND = 8;
 const SWEEP_EVERY_MS = 100;
-const COLLECT_EVERY_MS = 2000;
 /** Refusals with shorter gaps are one overload. /readyz shows it once it has lasted for as long. */
 const OVERLOAD_MS = 10_000;
 
@@ -29,7 +28,6 @@ const OVERLOAD_MS = 10_000;
 const REFUSALS = {
   late: 'The service is overloaded: the request has waited too long for its turn',
   crowded: 'The service is overloaded: too many requests wait for their turn',
-  memory: 'The memory of the service is exhausted for now',
 };
 type Reason = keyof typeof REFUSALS;
 
@@ -48,7 +46,7 @@ export class WorkQueue {
   waiting = 0;
   waits = 0;
   waitedSeconds = 0;
-  readonly refused: Record<Reason, number> = { late: 0, crowded: 0, memory: 0 };
+  readonly refused: Record<Reason, number> = { late: 0, crowded: 0 };
   /** By workspace; only those with requests. */
   private readonly shares = new Map<string, Share>();
   private readonly permits: number;
@@ -156,14 +154,9 @@ export class WorkQueue {
 
   private refuse(waiting: Waiting | undefined, reason: Reason): void {
     this.waiting--;
-    waiting?.refuse(this.refusal(reason));
-  }
-
-  /** A refusal, which is counted. */
-  refusal(reason: Reason): Overloaded {
     this.refused[reason]++;
     this.onRefusal();
-    return new Overloaded(reason);
+    waiting?.refuse(new Overloaded(reason));
   }
 }
 
@@ -179,19 +172,15 @@ function isTurnYoung(): boolean {
   return true;
 }
 
-/** The queues of all classes of work, and the ceiling of the memory of the process (MEMORY_MAX). */
+/** The queues of all classes of work. */
 export class Admission {
   private readonly queues: ReadonlyMap<string, WorkQueue>;
   private readonly log: Logger;
-  private readonly memoryBytesMax: number;
-  private isMemoryFull = false;
-  private collectedAtMs = Number.NEGATIVE_INFINITY;
   private refusedAtMs = Number.NEGATIVE_INFINITY;
   private overloadedSinceMs = 0;
 
-  constructor(log: Logger, memoryBytesMax = Number.POSITIVE_INFINITY) {
+  constructor(log: Logger) {
     this.log = log;
-    this.memoryBytesMax = memoryBytesMax;
     const refused = (): void => this.noteRefusal();
     this.queues = new Map(
       Object.entries(PERMITS).map(([work, permits]) => [work, new WorkQueue(permits, refused)]),
@@ -201,8 +190,7 @@ export class Admission {
 
   /** Resolves, once the request may begin, with the function that returns its permit. Rejects with Overloaded. */
   enter(work: LimitedWork, workspaceId: string): Promise<() => void> {
-    const queue = this.queues.get(work) as WorkQueue;
-    return this.isMemoryFull ? Promise.reject(queue.refusal('memory')) : queue.enter(workspaceId);
+    return (this.queues.get(work) as WorkQueue).enter(workspaceId);
   }
 
   private noteRefusal(): void {
@@ -219,12 +207,6 @@ export class Admission {
       queue.refuseLate();
       queue.step();
     }
-    if (this.memoryBytesMax === Number.POSITIVE_INFINITY) return;
-    this.isMemoryFull = process.memoryUsage.rss() > this.memoryBytesMax;
-    // Refused requests make no garbage, so that nothing else would start a collection.
-    if (!this.isMemoryFull || performance.now() - this.collectedAtMs < COLLECT_EVERY_MS) return;
-    this.collectedAtMs = performance.now();
-    Bun.gc(true);
   }
 
   /** Refuses all that wait, at the end of a shutdown's time. */
@@ -234,7 +216,6 @@ export class Admission {
 
   /** The state of the process itself among the backing services. */
   readiness(): ServiceState {
-    if (this.isMemoryFull) return { state: 'down', detail: 'the memory is at MEMORY_MAX: work is refused' };
     const isLasting = this.refusedAtMs - this.overloadedSinceMs >= OVERLOAD_MS;
     return isLasting && performance.now() - this.refusedAtMs < OVERLOAD_MS
       ? { state: 'degraded', detail: 'overload: more requests arrive than are answered in time' }

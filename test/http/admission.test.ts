@@ -2,7 +2,7 @@
 
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { Admission, Overloaded, WorkQueue } from '../../src/http/admission.ts';
+import { Admission, type Overloaded, WorkQueue } from '../../src/http/admission.ts';
 
 const ignore = (): void => undefined;
 const LOG = { debug: ignore, info: ignore, warn: ignore, error: ignore };
@@ -58,7 +58,7 @@ test('a full queue refuses the newest request of the workspace with the longest 
   await settle(2);
   expect(noisy.at(-1)?.outcome).toContain('too many requests wait');
   expect([noisy[0]?.outcome, quiet.outcome]).toEqual(['waits', 'waits']);
-  expect(queue.refused).toEqual({ late: 0, crowded: 1, memory: 0 });
+  expect(queue.refused).toEqual({ late: 0, crowded: 1 });
 });
 
 test('in a crowd, what has waited for half a second is refused; without one, five seconds', async () => {
@@ -82,13 +82,6 @@ test('at the end of a shutdown nothing waits, and that is no overload', async ()
   expect(waiting).rejects.toThrow('shutting down');
   await waiting.catch(ignore);
   expect(admission.readiness()).toEqual({ state: 'ready' });
-});
-
-test('at the ceiling of the memory all work is refused', async () => {
-  const admission = new Admission(LOG, 1);
-  await Bun.sleep(250);
-  expect(admission.enter('read', '')).rejects.toThrow(Overloaded);
-  expect(admission.readiness().state).toBe('down');
 });
 
 const action = fc.oneof(

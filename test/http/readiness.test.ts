@@ -65,7 +65,7 @@ describe('figures of several processes', () => {
 
 describe('the state of a service', () => {
   const down: ServiceState = { state: 'down', detail: 'it cannot be reached' };
-  const tight: ServiceState = { state: 'degraded', detail: 'the memory is close to MEMORY_MAX' };
+  const tight: ServiceState = { state: 'degraded', detail: 'it is close to its limit' };
 
   test('is ready where it is for every process', () => {
     expect(joined([READY, READY])).toEqual({ store: READY, processes: { state: 'ready', serving: 2 } });
@@ -82,7 +82,7 @@ describe('the state of a service', () => {
     });
     expect(joined([down, tight])['store']).toEqual({
       state: 'degraded',
-      detail: 'in process 1 of 2: it cannot be reached; in process 2 of 2: the memory is close to MEMORY_MAX',
+      detail: 'in process 1 of 2: it cannot be reached; in process 2 of 2: it is close to its limit',
     });
   });
 

@@ -2,7 +2,7 @@
 // come again, and everything is as before when the work is done. The work is slow because a table is locked.
 
 import { expect, test } from 'bun:test';
-import { hold, renderHead, send } from '../../bench/hostile/wire.ts';
+import { send } from '../../bench/hostile/wire.ts';
 import { createCaller, expectStatus } from '../acceptance/support/caller.ts';
 import { createLibrary } from '../acceptance/support/library.ts';
 import { createPeople } from '../acceptance/support/people.ts';
@@ -126,40 +126,4 @@ test('a stream has its permit until it ends, or its reader leaves', async () => 
   const whole = await ask('ok');
   expect(await whole.text()).toContain('[DONE]');
   await eventually('the other permit, too', async () => (await running()) === 0);
-});
-
-test('at its ceiling of memory the service refuses work, answers probes, and recovers', async () => {
-  await using service = await startService({ environment: { MEMORY_MAX: '335544320' } });
-  const call = createCaller(service.url);
-  const url = new URL(service.url);
-  const ask = async (): Promise<number> => {
-    const json = { model: 'local-echo', messages: [{ role: 'user', content: 'Good morning' }] };
-    const headers = { authorization: `Bearer ${BOOTSTRAP_KEY}` };
-    return (await call('POST', '/v1/chat/completions', { headers, json })).status;
-  };
-  expect(await ask()).toBe(200);
-  // Bodies of which the last byte does not come.
-  const body = Buffer.alloc(16_000_000, ' ');
-  const head = renderHead(url, {
-    method: 'POST',
-    target: '/v1/chat/completions',
-    headers: [
-      `authorization: Bearer ${BOOTSTRAP_KEY}`,
-      'content-type: application/json',
-      'content-length: 16000001',
-    ],
-  });
-  const held: Disposable[] = [];
-  try {
-    await eventually('the memory to be full', async () => {
-      held.push(await hold(url, 1, Buffer.concat([Buffer.from(head), body])));
-      const ready = await call('GET', '/readyz');
-      return ready.text.includes('MEMORY_MAX') && (await ask()) === 503;
-    });
-    expectStatus(await call('GET', '/healthz'), 200);
-    expect(await metric(service.url, 'atrium_admission_refused_total', 'reason="memory"')).toBeGreaterThan(0);
-  } finally {
-    for (const each of held) each[Symbol.dispose]();
-  }
-  await eventually('work to be taken again', async () => (await ask()) === 200);
 });

@@ -553,8 +553,8 @@ export const MESSAGES = {
     'Suchen beantwortet Postgres, langsamer; Meilisearch wird nachgefüllt, wenn es zurück ist.',
   ],
   'advice.capacity': [
-    'More arrives than can be done: add processes or machines, or raise MEMORY_MAX.',
-    'Es kommt mehr an, als erledigt werden kann: mehr Prozesse oder Rechner, oder ein höheres MEMORY_MAX.',
+    'More arrives than can be done: add processes or machines.',
+    'Es kommt mehr an, als erledigt werden kann: mehr Prozesse oder Rechner.',
   ],
   'advice.processes': [
     'One that gives no sign of life for ten seconds is replaced. The log has the reason.',
