@@ -25,17 +25,7 @@ import { createObjectStore } from './infra/s3/client.ts';
 import { readVersions } from './infrastructure.ts';
 import { explainPort } from './processes/port.ts';
 
-export type Service = {
-  url: string;
-  /** The first workspace and key; they exist before anything is answered. */
-  first: FirstKey;
-  /** Reads again what can change while it runs: the models file. */
-  reload(): Promise<void>;
-  /** Requests that are being answered. */
-  running(): number;
-  /** Refuses new requests, finishes the running ones and the jobs, and closes every client. */
-  stop(): Promise<void>;
-};
+export type Service = Awaited<ReturnType<typeof startService>>;
 
 type ServiceOptions = {
   /** Served beside the interface's. */
@@ -52,7 +42,7 @@ export async function startService(
   backing: { databaseUrl: string; s3: S3Settings },
   log: Logger & { access: AccessLog },
   { moreRoutes, siblings }: ServiceOptions = {},
-): Promise<Service> {
+) {
   const { bucket, region, formProfile } = config.objects;
   const sql = await connectDatabase(backing.databaseUrl, log);
   const searchSql = connectForSearch(backing.databaseUrl, log);
@@ -136,10 +126,13 @@ export async function startService(
 
   return {
     url: toOrigin(host, server?.port ?? port),
+    /** The first workspace and key; they exist before anything is answered. */
     first,
+    /** Requests that are being answered. */
     running: pending,
     reload: areas.reload,
-    async stop() {
+    /** Refuses new requests, finishes the running ones and the jobs, and closes every client. */
+    async stop(): Promise<void> {
       ending = true;
       // Balancers see it at `/readyz`, and send nothing more by the end of this time.
       await Bun.sleep(shutdownDelayMs);

@@ -36,7 +36,7 @@ export type BotsDeps = BotAdministrationDeps & {
   log: Logger;
 };
 
-export function createBots(deps: BotsDeps): AreaWithRoutes {
+export function createBots(deps: BotsDeps) {
   const { sql, invalidation, requireWorkspace, converse, clock, log } = deps;
   const bots = createBotStore(sql, invalidation);
   const replies = createReplyStore(sql);
@@ -60,5 +60,5 @@ export function createBots(deps: BotsDeps): AreaWithRoutes {
     jobs: [sweep],
     checks: [],
     metrics: [],
-  };
+  } satisfies AreaWithRoutes;
 }

@@ -51,7 +51,7 @@ export type ChatDeps = {
 
 const DAY_MS = 86_400_000;
 
-export function createChat(deps: ChatDeps): AreaWithRoutes & { converse: Converse } {
+export function createChat(deps: ChatDeps) {
   const { sql, invalidation, requireWorkspace, wakeMover, log, clock, settings } = deps;
   const agentStore = createAgentStore(sql);
   const agents = createAgentCache(agentStore, invalidation);
@@ -92,7 +92,7 @@ export function createChat(deps: ChatDeps): AreaWithRoutes & { converse: Convers
     checks: [],
     metrics: chatMetrics(counts, answers.length),
     converse: createConverse({ sessions, messages, answers }, deps.visibleToPerson, wakeMover),
-  };
+  } satisfies AreaWithRoutes & { converse: Converse };
 }
 
 /** The administration of agents alone: running processes hear of changes from the database. */

@@ -28,7 +28,7 @@ export function createCompute({
   settings,
   shutdown,
   log,
-}: ComputeDeps): AreaWithRoutes & { embed: EmbedTexts } {
+}: ComputeDeps) {
   const create = (niceness: number) =>
     createPool({
       name: JOB,
@@ -101,5 +101,5 @@ export function createCompute({
         ),
       ),
     ],
-  };
+  } satisfies AreaWithRoutes & { embed: EmbedTexts };
 }

@@ -12,23 +12,17 @@ export type Job = {
   settle?(): Promise<void>;
 };
 
-export type Lifecycle = {
-  start(): Promise<void>;
-  /** Ends the started jobs in reverse order; one that exceeds its time is abandoned and logged. */
-  stop(timeoutMs: number): Promise<void>;
-  settle(): Promise<void>;
-};
-
-export function createLifecycle(jobs: readonly Job[], log: Logger): Lifecycle {
+export function createLifecycle(jobs: readonly Job[], log: Logger) {
   const started: Job[] = [];
   return {
-    async start() {
+    async start(): Promise<void> {
       for (const job of jobs) {
         await job.start();
         started.push(job);
       }
     },
-    async stop(timeoutMs) {
+    /** Ends the started jobs in reverse order; one that exceeds its time is abandoned and logged. */
+    async stop(timeoutMs: number): Promise<void> {
       const deadline = performance.now() + timeoutMs;
       for (let job = started.pop(); job !== undefined; job = started.pop()) {
         const leftMs = Math.max(100, deadline - performance.now());
@@ -40,7 +34,7 @@ export function createLifecycle(jobs: readonly Job[], log: Logger): Lifecycle {
         }
       }
     },
-    async settle() {
+    async settle(): Promise<void> {
       for (const job of jobs) await job.settle?.();
     },
   };

@@ -25,7 +25,7 @@ export type McpDeps = {
 
 const TOOLS: readonly Tool[] = [retrieve, searchDocuments, readDocument, documentLink, askAgent];
 
-export function createMcp({ call, version, origins, log }: McpDeps): AreaWithRoutes {
+export function createMcp({ call, version, origins, log }: McpDeps) {
   const counts = createToolCounts();
   const operations = Object.fromEntries(
     Object.entries(OPERATIONS).map(([name, id]) => [name, call.bind(undefined, id)]),
@@ -36,7 +36,7 @@ export function createMcp({ call, version, origins, log }: McpDeps): AreaWithRou
     jobs: [],
     checks: [],
     metrics: counts.metrics,
-  };
+  } satisfies AreaWithRoutes;
 }
 
 /** The SDK is loaded for the first request. */

@@ -1,6 +1,6 @@
 // The servers behind the areas: the configured ones, and embedded ones in place of those that are not configured.
 
-import type { Config, S3Settings } from '../config.ts';
+import type { Config } from '../config.ts';
 import type { Logger } from '../core/logger.ts';
 import { SettingsError } from '../core/settings-reader.ts';
 import { postgresFolder } from '../database.ts';
@@ -13,11 +13,8 @@ import {
 } from '../embedded/postgres/index.ts';
 import { readEmbeddedObjects, startEmbeddedObjects } from './store.ts';
 
-export type Backing = {
-  databaseUrl: string;
-  s3: S3Settings;
-  stop(): Promise<void>;
-};
+/** The addresses of the servers. */
+export type Backing = Awaited<ReturnType<typeof startBacking>>;
 
 const RESTART_PAUSE_MS = 500;
 /** A process's pools, its listener, the locks of its jobs, and a few that replace lost ones. */
@@ -28,7 +25,7 @@ const CONNECTIONS_MIN = 100;
  * Starts the embedded servers, and returns the addresses of all.
  * Throws one line when the data folder is in use or a server does not start.
  */
-export async function startBacking(config: Config, log: Logger): Promise<Backing> {
+export async function startBacking(config: Config, log: Logger) {
   const embedsPostgres = config.databaseUrl === undefined;
   const embedsObjects = config.objects.external === undefined;
   // One of several processes leaves the folder to their owner.
@@ -58,7 +55,7 @@ export async function startBacking(config: Config, log: Logger): Promise<Backing
 }
 
 /** Embedded Postgres, started again on the same port should it ever end by itself. */
-async function keepPostgres(config: Config, log: Logger): Promise<{ url: string; stop(): Promise<void> }> {
+async function keepPostgres(config: Config, log: Logger) {
   const connections = Math.max(CONNECTIONS_MIN, (config.processes + 1) * CONNECTIONS_PER_PROCESS);
   // It ends after a crash, and is started again here: where it starts again by itself, and its recovery fails as well (its disk
   // does not write), Postgres 18 waits for ever for a recovery that no process runs.

@@ -15,7 +15,7 @@ const CLAIM_WAIT_MS = 10_000;
  * it cannot be taken while any process listens there. Connections that are made meanwhile are reset. Throws one line that
  * names the setting: SettingsError, or Error for a port that cannot be had.
  */
-export async function holdPort(setting: string, address: Address): Promise<{ release(): void }> {
+export async function holdPort(setting: string, address: Address) {
   const deadline = performance.now() + PORT_WAIT_MS;
   for (;;) {
     try {
@@ -53,10 +53,7 @@ export async function claimPort(
  * Linux has abstract sockets, which have a name like the port's: one for all users and folders of a network namespace. The
  * kernel releases it with its process. Elsewhere there is none.
  */
-async function lockPort(
-  setting: string,
-  address: Address,
-): Promise<{ stop(force: boolean): void } | undefined> {
+async function lockPort(setting: string, address: Address) {
   const deadline = performance.now() + CLAIM_WAIT_MS;
   while (process.platform === 'linux') {
     try {

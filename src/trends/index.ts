@@ -30,7 +30,7 @@ export type TrendsDeps = {
   log: Logger;
 };
 
-export function createTrends(deps: TrendsDeps): AreaWithRoutes {
+export function createTrends(deps: TrendsDeps) {
   const { sql, clock, log } = deps;
   const store = createTrendStore(sql);
   let measuresAtMs = Number.NEGATIVE_INFINITY;
@@ -75,5 +75,5 @@ export function createTrends(deps: TrendsDeps): AreaWithRoutes {
     ],
     checks: [],
     metrics: [],
-  };
+  } satisfies AreaWithRoutes;
 }

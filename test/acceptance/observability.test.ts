@@ -147,8 +147,8 @@ describe('/metrics', () => {
     const { text } = await setting.call('GET', '/metrics');
     const present = new Set([...text.matchAll(/^# TYPE (\w+) /gm)].map(([, name]) => name));
     const absent = [...named].filter((name) => !present.has(name.replace(/_(bucket|sum|count)$/, '')));
-    // These three are there where a search server is configured.
-    const mirror = ['outbox_documents', 'outbox_lag_seconds', 'refused_documents'];
+    // These two are there where a search server is configured.
+    const mirror = ['outbox_documents', 'outbox_lag_seconds'];
     expect(absent.sort()).toEqual(mirror.map((name) => `atrium_search_${name}`));
   });
 

@@ -137,16 +137,6 @@ test('an older version is refused by a database that a newer one has taken somet
   expect(await state()).toEqual(before);
 });
 
-test('a database of before versions were compared has its number from the next migration on', async () => {
-  await run();
-  await sql`alter table schema_migrations drop column compatible_from`;
-  await run();
-  write('0003-contract.sql', '-- compatible from: 0003\nalter table notes drop column id;');
-  await run();
-  goBackTo(2);
-  await expect(run()).rejects.toThrow('needs a version that knows migration 0003');
-});
-
 test.each(['0', '0004', 'three', ''])(
   'a migration that is said to be compatible from %j is refused',
   async (from) => {

@@ -84,10 +84,8 @@ function readCompatibleFrom(id: number, name: string, text: string): number {
 
 async function readApplied(sql: Transaction): Promise<Applied[]> {
   try {
-    // By way of JSON, because databases of earlier versions lack the column.
     return await sql<Applied[]>`
-      select id, name, checksum, coalesce((to_jsonb(m)->>'compatible_from')::int, 0) as "compatibleFrom"
-      from schema_migrations m order by id`;
+      select id, name, checksum, compatible_from as "compatibleFrom" from schema_migrations order by id`;
   } catch (error) {
     const undefinedTable = '42P01';
     if (codeOf(error) === undefinedTable) return [];
@@ -130,9 +128,9 @@ async function apply(connection: Reserved, migration: Migration): Promise<void> 
         id integer primary key,
         name text not null,
         checksum text not null,
-        applied_at timestamptz not null default now()
+        applied_at timestamptz not null default now(),
+        compatible_from integer not null
       )`;
-    await connection`alter table schema_migrations add column if not exists compatible_from integer not null default 0`;
     await connection.unsafe(text);
     await connection`
       insert into schema_migrations (id, name, checksum, compatible_from)
