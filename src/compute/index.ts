@@ -24,11 +24,7 @@ export type ComputeDeps = {
   log: Logger;
 };
 
-export function createCompute({
-  settings,
-  shutdown,
-  log,
-}: ComputeDeps) {
+export function createCompute({ settings, shutdown, log }: ComputeDeps) {
   const create = (niceness: number) =>
     createPool({
       name: JOB,

@@ -15,7 +15,7 @@ export type DataFolder = {
 };
 
 /** Subfolders that the service writes to in every configuration. */
-const FOLDERS = ['postgres', 'object-store', 'events', 'processes'];
+const FOLDERS = ['postgres', 'object-store', 'events'];
 
 /**
  * Creates the folder (0700) if it is absent, and checks by writing that it accepts files. Otherwise the error would end the

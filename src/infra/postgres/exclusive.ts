@@ -51,6 +51,8 @@ export async function exclusively<T>(
   run: (lease: Lease) => Promise<T>,
   leaseMs = LEASE_MS,
 ): Promise<T | 'held'> {
+  // A look costs less than a connection.
+  if (await isRunning(sql, name)) return 'held';
   const lease = openLease(sql, leaseMs);
   try {
     const [row] = await lease.connection<
