@@ -255,7 +255,7 @@ export const gateway: readonly Planted[] = [
   {
     mistake: 'a stream that the end of the service cuts does not say so',
     file: 'src/gateway/relay.ts',
-    text: "this.sendLast(toEvent(toOpenAiError(reason)), 'cancelled')",
+    text: "this.sendLast(toEvent(toOpenAiError(shutdown.reason)), 'cancelled')",
     replacement: "this.sendLast('', 'cancelled')",
     test: 'test/acceptance/shutdown.test.ts',
     name: 'each stream ends with its error event',

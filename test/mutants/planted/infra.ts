@@ -32,7 +32,7 @@ export const infra: readonly Planted[] = [
   {
     mistake: 'a database whose disk is read-only is our 500',
     file: 'src/infra/postgres/unavailable.ts',
-    text: '    isRefusedByDisk(error) ||\n',
+    text: '    isExhausted(error) ||\n',
     replacement: '',
     test: 'test/faults/failing-disk.test.ts',
     name: 'to the embedded database makes /readyz name it',
