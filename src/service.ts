@@ -25,8 +25,6 @@ import { createObjectStore } from './infra/s3/client.ts';
 import { readVersions } from './infrastructure.ts';
 import { explainPort } from './processes/port.ts';
 
-export type Service = Awaited<ReturnType<typeof startService>>;
-
 type ServiceOptions = {
   /** Served beside the interface's. */
   moreRoutes?: Routes;
