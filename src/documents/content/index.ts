@@ -3,8 +3,8 @@
 import { Elysia } from 'elysia';
 import type { Job } from '../../core/lifecycle.ts';
 import type { Logger } from '../../core/logger.ts';
-import { createSemaphore } from '../../core/semaphore.ts';
 import type { Routes } from '../../http/area.ts';
+import type { Http } from '../../http/http.ts';
 import type { Sql } from '../../infra/postgres/client.ts';
 import type { JobQueue } from '../../infra/postgres/job-queue.ts';
 import type { ObjectStore } from '../../infra/s3/client.ts';
@@ -15,17 +15,15 @@ import { excerptRoute } from './excerpt.ts';
 import {
   EARLIER_READING_POLL_MS,
   FIRST_READING_CEILINGS,
-  READER_CEILINGS,
   READING_LEASE_MS,
   READING_POLL_MS,
 } from './limits.ts';
 import { contentListRoutes } from './list-routes.ts';
-import type { Confinement, ReaderCeilings } from './protocol.ts';
+import type { Confinement } from './protocol.ts';
 import { EARLIER_READING, READING, SLOW_READING } from './queueing.ts';
-import { createReadDocument, type ReadDocumentDeps } from './read-document.ts';
+import { createReadDocument } from './read-document.ts';
 import { createReader } from './reader-process.ts';
-import { hasText } from './render.ts';
-import { contentRoutes } from './routes.ts';
+import { contentRoutes, hasText } from './routes.ts';
 import { contentSettingsRoutes } from './settings-routes.ts';
 import { createContentStates } from './states.ts';
 import { createContentStore } from './store.ts';
@@ -40,46 +38,37 @@ export type ContentSettings = {
   catchUpIntervalSeconds: number;
 };
 
-export type ContentDeps = {
+/** `wake` looks for documents that are to be read at once: one was queued. Absent: none is read. */
+export function createContent(deps: {
   sql: Sql;
   words: WordStore;
   objects: Pick<ObjectStore, 'readUrl'>;
   queue: JobQueue;
   documents: Pick<DocumentStore, 'find'>;
+  /** Throws 404. */
   requireWorkspace(id: string): Promise<void>;
   /** The passages of a document were replaced. */
   replaced(): void;
   settings: ContentSettings;
   log: Logger;
-};
-
-/** `wake` looks for documents that are to be read at once: one was queued. Absent: none is read. */
-export function createContent(deps: ContentDeps): { routes: Routes; jobs: Job[]; wake?: () => void } {
-  const { sql, settings } = deps;
-  const store = createContentStore(sql, deps.words);
-  const reading = settings.reads ? createReading(deps, store) : undefined;
-  const shared = {
-    states: createContentStates(sql),
-    workspaces: createWorkspaceSettings(sql),
-    requireWorkspace: deps.requireWorkspace,
-    reads: settings.reads,
-  };
+}) {
+  const { sql, settings, requireWorkspace } = deps;
+  const { reads } = settings;
+  const store = createContentStore(sql, deps.words, deps.replaced);
+  const reading = reads ? createReading(deps, store) : undefined;
+  const states = createContentStates(sql);
+  const workspaces = createWorkspaceSettings(sql);
+  const wake = (): void => reading?.wake();
+  const catchUp = () => void reading?.catchUp.settle?.();
   return {
-    routes: (http) =>
+    routes: (http: Http) =>
       new Elysia({ name: 'documents.content' })
-        .use(
-          contentRoutes(http, {
-            ...shared,
-            store,
-            documents: deps.documents,
-            wake: () => reading?.wake(),
-          }),
-        )
-        .use(contentSettingsRoutes(http, { ...shared, catchUp: () => void reading?.catchUp.settle?.() }))
-        .use(contentListRoutes(http, shared))
-        .use(excerptRoute(http, sql, (content) => hasText(content, settings.reads))),
-    jobs: reading === undefined ? [] : [reading.readerJob, reading.catchUp],
-    ...(reading === undefined ? {} : { wake: reading.wake }),
+        .use(contentRoutes(http, { store, states, documents: deps.documents, reads, wake }))
+        .use(contentSettingsRoutes(http, { workspaces, requireWorkspace, catchUp }))
+        .use(contentListRoutes(http, { states, workspaces, requireWorkspace, reads }))
+        .use(excerptRoute(http, sql, (content) => hasText(content, reads))),
+    jobs: reading === undefined ? [] : [reading.job, reading.catchUp],
+    wake: reading?.wake,
   };
 }
 
@@ -92,72 +81,47 @@ export const createContentAdministration = (
   return (http) => contentSettingsRoutes(http, deps);
 };
 
-function createReading(deps: ContentDeps, store: ReturnType<typeof createContentStore>) {
+function createReading(
+  deps: Parameters<typeof createContent>[0],
+  store: ReturnType<typeof createContentStore>,
+) {
   const { sql, objects, queue, settings, log } = deps;
-  const ending = new AbortController();
+  const { bytesMax, readerEnvironment: environment } = settings;
   const started = logConfinement(log);
-  const shared = {
-    store: {
-      ...store,
-      async keep(...reading: Parameters<typeof store.keep>) {
-        await store.keep(...reading);
-        deps.replaced();
-      },
-    },
-    objects,
-    bytesMax: settings.bytesMax,
-    log,
-    ending: ending.signal,
-  };
-  const read = (ceilings: ReaderCeilings, options: Pick<ReadDocumentDeps, 'postponed'>) => {
-    const reader = createReader({ environment: settings.readerEnvironment, ceilings, started });
-    const turns = createSemaphore({
-      runningMax: 1,
-      waitingMax: Number.POSITIVE_INFINITY,
-      refuse: 'Too many documents are to be read',
+  const slowReader = createReader({ environment, started });
+  const firstReader = createReader({ environment, ceilings: FIRST_READING_CEILINGS, started });
+  const register = (kind: string, pollMs: number, read: ReturnType<typeof createReadDocument>) =>
+    queue.register({
+      kind,
+      pollMs,
+      batchMax: 1,
+      handle: (jobs) =>
+        Promise.all(jobs.map(({ payload }) => read((payload as { document: string }).document))),
+      leaseMs: READING_LEASE_MS,
+      // The document counts the readings that its file has spoilt, and is `failed` then.
+      attemptsMax: Number.POSITIVE_INFINITY,
     });
-    const readDocument = createReadDocument({ ...shared, reader, turns, ...options });
-    const register = (kind: string, pollMs: number) =>
-      queue.register({
-        kind,
-        pollMs,
-        batchMax: 1,
-        handle: (jobs) =>
-          Promise.all(jobs.map(({ payload }) => readDocument((payload as { document: string }).document))),
-        leaseMs: READING_LEASE_MS,
-        // The document counts the attempts that its file has spoilt, and is `failed` then.
-        attemptsMax: Number.POSITIVE_INFINITY,
-      });
-    return { reader, register };
-  };
+  const shared = { store, objects, bytesMax, log };
   // A file that takes long leaves its turn to the others, whatever workspace it is from, and is read by a process of its own.
-  const slow = read(READER_CEILINGS, {});
-  const wakeSlow = slow.register(SLOW_READING, READING_POLL_MS);
-  const first = read(FIRST_READING_CEILINGS, { postponed: wakeSlow });
-  const wake = first.register(READING, READING_POLL_MS);
-  const wakeEarlier = first.register(EARLIER_READING, EARLIER_READING_POLL_MS);
-  const catchUp = createCatchUp({
-    kind: EARLIER_READING,
-    queueSome: store.queueUnknown,
-    queue,
-    wake: wakeEarlier,
-  });
+  const readSlow = createReadDocument({ ...shared, reader: slowReader });
+  const postponed = register(SLOW_READING, READING_POLL_MS, readSlow);
+  const readFirst = createReadDocument({ ...shared, reader: firstReader, postponed });
+  const wakeEarlier = register(EARLIER_READING, EARLIER_READING_POLL_MS, readFirst);
   return {
-    wake,
+    wake: register(READING, READING_POLL_MS, readFirst),
     catchUp: createCatchUpJob({
       sql,
       name: 'documents.content-catch-up',
       intervalMs: settings.catchUpIntervalSeconds * 1000,
-      run: catchUp,
+      run: createCatchUp({ kind: EARLIER_READING, queueSome: store.queueUnknown, queue, wake: wakeEarlier }),
       log,
     }),
-    readerJob: {
+    job: {
       name: 'documents.reader',
       start: () => undefined,
       async stop() {
-        ending.abort();
-        first.reader.end();
-        slow.reader.end();
+        firstReader.end();
+        slowReader.end();
       },
     } satisfies Job,
   };

@@ -29,9 +29,6 @@ export const READING_CHECK_MS = 1000;
 export const FETCH_MS_MAX = 120_000;
 export const FETCH_STALL_MS_MAX = 15_000;
 
-/** What the service waits for an answer of a reader: the time of a reading beside other work, with that of its start. */
-export const READER_ANSWER_MS_MAX = 480_000;
-
 /** Lifetime of the URL by which a file is fetched for its reader: that begins at once, and clocks may differ. */
 export const READ_URL_SECONDS = 900;
 
@@ -42,15 +39,11 @@ export const READING_LEASE_MS = 10_000;
 export const READING_POLL_MS = 5000;
 export const EARLIER_READING_POLL_MS = 60_000;
 
-/** How often a reading is begun whose process ended for no known cause; then the document has failed. */
+/** How often a file may end its reader; then the document has failed. */
 export const READING_ATTEMPTS_MAX = 3;
 
-/** Between attempts to note, at a database that is away, that a file was not to blame. */
-export const TAKE_BACK_PAUSE_MS = { min: 250, max: 5000 };
-
-/** A reader without work ends after this time; one that has read so many documents, or has grown so large, is replaced. */
+/** A reader without work ends after this time; one that has grown so large is replaced. */
 export const READER_IDLE_MS = 10_000;
-export const READER_DOCUMENTS_MAX = 200;
 export const READER_RETAINED_BYTES_MAX = 402_653_184;
 
 /** Bytes that the parts of an archive (an office document) inflate to, all together. */

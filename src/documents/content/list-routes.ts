@@ -7,7 +7,7 @@ import { pageAnswer, toPage, toPageRequest } from '../../http/paging.ts';
 import { WorkspacePath } from '../../http/schemas.ts';
 import { documentNotFound, parseDocumentId, toViewer } from '../policy.ts';
 import { READ } from '../routes/answers.ts';
-import { renderContent } from './render.ts';
+import { renderContent } from './routes.ts';
 import * as schema from './schema.ts';
 import type { ContentCounts, ContentStates, ListedContent } from './states.ts';
 import type { ContentState } from './store.ts';

@@ -2,15 +2,8 @@
 // when it has died, has grown, or has had nothing to do for a while.
 
 import type { Subprocess } from 'bun';
-import { within } from '../../core/wait.ts';
 import { fetchFile, StoreUnavailable } from './fetch-file.ts';
-import {
-  READER_ANSWER_MS_MAX,
-  READER_CEILINGS,
-  READER_DOCUMENTS_MAX,
-  READER_IDLE_MS,
-  READER_RETAINED_BYTES_MAX,
-} from './limits.ts';
+import { READER_CEILINGS, READER_IDLE_MS, READER_RETAINED_BYTES_MAX } from './limits.ts';
 import {
   type Chunk,
   type Confinement,
@@ -43,24 +36,23 @@ export type Reader = ReturnType<typeof createReader>;
 
 type Running = {
   process: Subprocess<'ignore', 'pipe', 'inherit'>;
-  documents: number;
   memory: number;
-  /** The request that it has not answered. */
-  waiting: PromiseWithResolvers<FromReader> | undefined;
-  /** Why it has ended; undefined while it runs. */
-  death: Promise<Error> | undefined;
-  /** Aborts when it has ended. */
-  exit: AbortController;
+  /** Takes the answer to the last message. */
+  answered: (answer: FromReader) => void;
+  /** Rejects when the process has ended, with the reason. */
+  dead: Promise<never>;
+  /** Aborts when the process has ended. */
+  exit: AbortSignal;
 };
 
 /**
  * `environment` is all that the process gets: no credentials. A file that takes it beyond one of the ceilings ends it. `started`
- * is told what each process could be kept from.
+ * gets what each process could be kept from.
  */
 export function createReader({
   environment,
   ceilings = READER_CEILINGS,
-  started: onStarted = () => undefined,
+  started = () => undefined,
 }: {
   environment: Record<string, string | undefined>;
   ceilings?: ReaderCeilings;
@@ -71,44 +63,33 @@ export function createReader({
   let ended = false;
 
   function start(): Running {
+    const exit = new AbortController();
     const child = Bun.spawn(readerCommand(), {
       stdio: ['ignore', 'pipe', 'inherit'],
       env: environment,
       serialization: 'advanced',
       ipc(message: FromReader) {
-        if ('confinement' in message) {
-          onStarted(message.confinement);
-          return;
-        }
-        const waiting = started.waiting;
-        started.waiting = undefined;
-        waiting?.resolve(message);
+        if ('confinement' in message) started(message.confinement);
+        else reader.answered(message);
       },
     });
-    const started: Running = {
+    const dead = child.exited.then(async () => {
+      if (running === reader) running = undefined;
+      exit.abort();
+      const lastWords = (await new Response(child.stdout).text().catch(() => '')).trim();
+      if (ended) throw new ReaderEnded();
+      if (lastWords === LAST_WORDS.time) throw new ReaderLate(lastWords);
+      throw new ReaderDied(lastWords || `its reader ended with ${child.signalCode ?? child.exitCode}`);
+    });
+    dead.catch(() => undefined);
+    const reader: Running = {
       process: child,
-      documents: 0,
       memory: 0,
-      waiting: undefined,
-      death: undefined,
-      exit: new AbortController(),
+      answered: () => undefined,
+      dead,
+      exit: exit.signal,
     };
-    void child.exited.then(() => bury(started));
-    return started;
-  }
-
-  async function bury(dead: Running): Promise<void> {
-    if (running === dead) running = undefined;
-    dead.death = reasonOf(dead);
-    dead.exit.abort();
-    dead.waiting?.reject(await dead.death);
-  }
-
-  async function reasonOf({ process: { stdout, signalCode, exitCode } }: Running): Promise<Error> {
-    const lastWords = (await new Response(stdout).text().catch(() => '')).trim();
-    if (ended) return new ReaderEnded();
-    if (lastWords === LAST_WORDS.time) return new ReaderLate(lastWords);
-    return new ReaderDied(lastWords || `its reader ended with ${signalCode ?? exitCode}`);
+    return reader;
   }
 
   function retire(retired: Running | undefined): void {
@@ -116,22 +97,17 @@ export function createReader({
     retired?.process.kill('SIGKILL');
   }
 
-  async function ask(asked: Running, message: ToReader): Promise<FromReader> {
-    // Only this process has the file that it has begun; another one cannot answer about it.
-    if (asked.death !== undefined) throw await asked.death;
-    const waiting = Promise.withResolvers<FromReader>();
-    asked.waiting = waiting;
-    const answer = within(waiting.promise, READER_ANSWER_MS_MAX, () => {
-      retire(asked);
-      throw new ReaderDied('its reader does not answer');
-    });
+  /** Only this process has the file that it has begun: where it has ended, the answer is the reason. */
+  function ask(asked: Running, message: ToReader): Promise<FromReader> {
+    const { promise, resolve } = Promise.withResolvers<FromReader>();
+    asked.answered = resolve;
     try {
       asked.process.send(message);
     } catch {
       // It is about to end, which rejects the answer.
       retire(asked);
     }
-    return answer;
+    return Promise.race([promise, asked.dead]);
   }
 
   async function* readChunks(of: Running): AsyncGenerator<Chunk> {
@@ -146,7 +122,7 @@ export function createReader({
   /** Sends the file part by part, as the reader takes them: it has no network. */
   async function sendFile(to: Running, url: string, bytesMax: number): Promise<void> {
     await ask(to, { part: new Uint8Array(), isFirst: true });
-    for await (const part of fetchFile(url, bytesMax, { signal: to.exit.signal }))
+    for await (const part of fetchFile(url, bytesMax, { signal: to.exit }))
       await ask(to, { part, isFirst: false });
   }
 
@@ -156,7 +132,7 @@ export function createReader({
     try {
       await sendFile(asked, source.url, bytesMax);
     } catch (error) {
-      if (asked.death !== undefined) throw await asked.death;
+      if (asked.exit.aborted) return asked.dead;
       if (error instanceof StoreUnavailable) return { unavailable: error.message };
       if (error instanceof Unreadable) return { unreadable: { state: error.state, reason: error.message } };
       throw error;
@@ -192,9 +168,7 @@ export function createReader({
         throw signal?.aborted === true ? signal.reason : error;
       } finally {
         signal?.removeEventListener('abort', breakOff);
-        asked.documents += 1;
-        const spent = asked.documents >= READER_DOCUMENTS_MAX || asked.memory > READER_RETAINED_BYTES_MAX;
-        if (spent) retire(asked);
+        if (asked.memory > READER_RETAINED_BYTES_MAX) retire(asked);
         idle = setTimeout(() => retire(running), READER_IDLE_MS);
         idle.unref();
       }

@@ -7,7 +7,6 @@ import type { Viewer } from '../policy.ts';
 import { createWordStore, type WordStore } from '../retrieval/word-store.ts';
 import { createConditions } from '../rows.ts';
 import { passagesReplaced } from '../vectors/store.ts';
-import { keepChunk } from './keep-chunk.ts';
 import type { Chunk, Reading, TextFormat } from './protocol.ts';
 import { EARLIER_READING, enqueueReadings, READING, SLOW_READING } from './queueing.ts';
 
@@ -17,10 +16,8 @@ export type ContentState = 'pending' | 'ready' | 'empty' | 'unsupported' | 'fail
 export type ToRead = {
   id: string;
   revision: number;
-  /** This one included. */
+  /** Readings before this one that failed because of the file. */
   attempts: number;
-  /** Why the attempt before failed. */
-  lastReason: string | null;
   givenText: string | null;
   givenFormat: TextFormat | null;
   givenLanguage: string | null;
@@ -50,7 +47,12 @@ export type ContentStore = ReturnType<typeof createContentStore>;
 export const readsFilesOf = (sql: Sql) => sql`coalesce(
     (SELECT reads_files FROM document_settings s WHERE s.workspace_id = d.workspace_id), true) AS "readsFiles"`;
 
-export function createContentStore(sql: Sql, words: WordStore = createWordStore(sql)) {
+/** `replaced` is called after the passages of a document were replaced. */
+export function createContentStore(
+  sql: Sql,
+  words: WordStore = createWordStore(sql),
+  replaced: () => void = () => undefined,
+) {
   const { edited } = createConditions(sql);
   const readsFiles = readsFilesOf(sql);
 
@@ -90,28 +92,20 @@ export function createContentStore(sql: Sql, words: WordStore = createWordStore(
     /** Begins a reading, after changes of who may see the document (decision 025); undefined where there is nothing to read. */
     async begin(id: string): Promise<ToRead | undefined> {
       const [row] = await sql<ToRead[]>`
-        UPDATE document_contents c SET attempts = attempts + 1 FROM (SELECT * FROM documents WHERE id = ${id} FOR SHARE) d
-        WHERE c.document_id = d.id AND c.state = 'pending'
-        RETURNING d.id, c.revision, c.attempts, c.reason AS "lastReason", c.given_text AS "givenText",
+        SELECT d.id, c.revision, c.attempts, c.given_text AS "givenText",
           c.given_format AS "givenFormat", c.given_language AS "givenLanguage", d.object_key AS "objectKey", d.name,
-          d.content_type AS "contentType", ${readsFiles}`;
+          d.content_type AS "contentType", ${readsFiles}
+        FROM documents d JOIN document_contents c ON c.document_id = d.id
+        WHERE d.id = ${id} AND c.state = 'pending' FOR SHARE OF d`;
       return row;
     },
 
-    /** Takes an attempt back that failed for a cause other than the file; done twice, it has the same result. */
-    async takeBack({ id, revision, attempts }: ToRead, reason: string): Promise<void> {
-      await sql`
-        UPDATE document_contents SET attempts = least(attempts, ${attempts}::integer - 1), reason = ${reason}
-        WHERE document_id = ${id} AND revision = ${revision} AND state = 'pending'`;
-    },
-
-    /** Leaves a reading that takes long to the process for slow files; the attempt does not count. */
-    async postpone({ id, revision, attempts }: ToRead): Promise<void> {
+    /** Leaves a reading that takes long to the process for slow files. */
+    async postpone({ id, revision }: Turn): Promise<void> {
       await sql`
         WITH asked AS (
-          UPDATE document_contents SET attempts = least(attempts, ${attempts}::integer - 1)
-          WHERE document_id = ${id} AND revision = ${revision} AND state = 'pending'
-          RETURNING document_id, workspace_id)
+          SELECT document_id, workspace_id FROM document_contents
+          WHERE document_id = ${id} AND revision = ${revision} AND state = 'pending')
         ${enqueueReadings(sql, SLOW_READING, sql`asked`)}`;
     },
 
@@ -122,10 +116,13 @@ export function createContentStore(sql: Sql, words: WordStore = createWordStore(
       return rows.length > 0;
     },
 
-    /** Notes why an attempt failed that is made again. */
-    async noteFailure({ id, revision }: Turn, reason: string): Promise<void> {
+    /** Notes why a reading is repeated, and how many have failed because of the file. */
+    async noteFailure(
+      { id, revision, attempts }: Turn & Pick<ToRead, 'attempts'>,
+      reason: string,
+    ): Promise<void> {
       await sql`
-        UPDATE document_contents SET reason = ${reason}
+        UPDATE document_contents SET reason = ${reason}, attempts = ${attempts}
         WHERE document_id = ${id} AND revision = ${revision} AND state = 'pending'`;
     },
 
@@ -160,6 +157,7 @@ export function createContentStore(sql: Sql, words: WordStore = createWordStore(
         await clear(tx, id, { ...row, passages });
         for await (const chunk of chunks ?? []) await keepChunk(tx, words, { id, ...row, language }, chunk);
       });
+      replaced();
     },
 
     /** The text is a person's from now on; false where the viewer may not edit the document now. */
@@ -231,4 +229,35 @@ export function createContentStore(sql: Sql, words: WordStore = createWordStore(
       return { queued: row.queued, next: more ? (next ?? undefined) : undefined };
     },
   };
+}
+
+/** Keeps a part of what was found in a document: of its text, or of its passages with their words. */
+async function keepChunk(
+  tx: Transaction,
+  words: WordStore,
+  document: { id: string; workspaceId: string; language: string | null },
+  chunk: Chunk,
+): Promise<void> {
+  const { id, workspaceId } = document;
+  if (chunk.kind === 'text') {
+    await tx`
+      INSERT INTO document_content_parts (document_id, format, part, text)
+      VALUES (${id}, ${chunk.format}, ${chunk.part}, ${chunk.text})`;
+    return;
+  }
+  const { passages, from } = chunk;
+  const { lengths, vectors } = await words.toRows(tx, document, chunk.words);
+  await tx`
+    WITH rows AS (
+      SELECT ${from}::integer + no::integer - 1 AS passage, page, heading, text, starts_at, ends_at, length, vector
+      FROM unnest(${passages.map(({ page }) => page)}::integer[], ${passages.map(({ heading }) => heading)}::text[],
+        ${passages.map(({ text }) => text)}::text[], ${passages.map(({ start }) => start)}::integer[],
+        ${passages.map(({ end }) => end)}::integer[], ${lengths}::integer[], ${vectors}::text[])
+        WITH ORDINALITY AS rows (page, heading, text, starts_at, ends_at, length, vector, no)),
+    kept AS (
+      INSERT INTO document_passages (document_id, workspace_id, passage, page, heading, text, starts_at, ends_at)
+      SELECT ${id}, ${workspaceId}, passage, page, heading, text, starts_at, ends_at FROM rows
+      RETURNING id, passage)
+    INSERT INTO document_passage_words (passage_id, document_id, workspace_id, length, words)
+    SELECT id, ${id}, ${workspaceId}, length, vector::tsvector FROM kept JOIN rows USING (passage)`;
 }

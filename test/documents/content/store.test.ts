@@ -3,7 +3,6 @@
 import { expect, test } from 'bun:test';
 import { SERVICE } from '../../../src/core/author.ts';
 import { newId } from '../../../src/core/ids.ts';
-import { createSemaphore } from '../../../src/core/semaphore.ts';
 import type { Chunk } from '../../../src/documents/content/protocol.ts';
 import { EARLIER_READING } from '../../../src/documents/content/queueing.ts';
 import { createReadDocument } from '../../../src/documents/content/read-document.ts';
@@ -67,7 +66,7 @@ test('a reading that a given text has overtaken is not kept', async () => {
   await contents.keep({ id, revision: first?.revision ?? 0 }, found, chunksOf('old'));
   expect(await passagesOf(id)).toEqual([]);
   const second = await contents.begin(id);
-  expect(second).toMatchObject({ givenText: 'new', attempts: 1 });
+  expect(second).toMatchObject({ givenText: 'new', attempts: 0 });
   await contents.keep({ id, revision: second?.revision ?? 0 }, found, chunksOf('new'));
   expect(await passagesOf(id)).toEqual(['new']);
   // A job that is done twice finds nothing to read.
@@ -199,10 +198,8 @@ const readWith = (outcome: () => Promise<ReadOutcome>, store = contents) =>
       pid: () => undefined,
       end: () => undefined,
     },
-    turns: createSemaphore({ runningMax: 1, waitingMax: 10, refuse: 'busy' }),
     bytesMax: 1000,
     log: { info() {}, warn() {}, error() {}, debug() {} } as never,
-    ending: new AbortController().signal,
   });
 
 test('a file that its reader dies of is tried three times, then the document has failed with the reason', async () => {
@@ -235,12 +232,9 @@ test('a database that is lost while a file is read costs no attempt, however oft
   const viewer = person();
   const id = await added(viewer);
   for (let time = 0; time < 4; time++) {
-    let losses = 1;
     const lost = readWith(async () => ({ reading: { ...found, memory: 0 }, chunks: chunksOf('abc') }), {
       ...contents,
       keep: () => Promise.reject(new ConnectionLost()),
-      takeBack: (...taken) =>
-        losses-- > 0 ? Promise.reject(new ConnectionLost()) : contents.takeBack(...taken),
     });
     expect(await lost(id).catch((error: unknown) => error)).toBeInstanceOf(ConnectionLost);
     expect((await states.find(viewer, id))?.state).toBe('pending');

@@ -156,15 +156,15 @@ export const documents: readonly Planted[] = [
   {
     mistake: 'a file that kills its reader is tried without end',
     file: 'src/documents/content/read-document.ts',
-    text: 'document.attempts >= READING_ATTEMPTS_MAX) {',
-    replacement: 'document.attempts >= Number.POSITIVE_INFINITY) {',
+    text: '&& attempts < READING_ATTEMPTS_MAX)',
+    replacement: '&& attempts < Number.POSITIVE_INFINITY)',
     test: 'test/documents/content/store.test.ts',
     name: 'tried three times',
   },
   {
     mistake: 'a file that exceeded its time is tried again',
     file: 'src/documents/content/read-document.ts',
-    text: 'if (isLate || ',
+    text: 'if (!isLate && ',
     replacement: 'if (',
     test: 'test/documents/content/slow-files.test.ts',
     name: 'not tried again',
@@ -172,8 +172,8 @@ export const documents: readonly Planted[] = [
   {
     mistake: 'a file that takes long keeps the files of others waiting',
     file: 'src/documents/content/index.ts',
-    text: ', { postponed: wakeSlow }',
-    replacement: ', {}',
+    text: 'reader: firstReader, postponed }',
+    replacement: 'reader: firstReader }',
     test: 'test/acceptance/fair-reading.test.ts',
   },
   {

@@ -41,7 +41,7 @@ CREATE TABLE document_contents (
   given_language text COLLATE "C",
   -- One more each time that it is to be read anew: what an earlier reading finds is not kept.
   revision       integer NOT NULL DEFAULT 1,
-  -- Readings that were begun since; one that could not end for want of a server is taken back.
+  -- Readings since that failed because of the file.
   attempts       integer NOT NULL DEFAULT 0,
   changed_at     timestamptz(3) NOT NULL DEFAULT clock_timestamp(),
   -- The revision of the text whose words are kept, and the form that they have: by these the job that catches up finds the rest.
