@@ -2014,8 +2014,11 @@ export interface components {
                 ranker?: "none" | "auto" | "default-2024-11-15";
                 score_threshold?: number;
             } | null;
-            /** @default false */
-            rewrite_query: boolean;
+            /**
+             * @default false
+             * @constant
+             */
+            rewrite_query: false;
         };
         VectorStoreSearchResults: {
             /** @constant */

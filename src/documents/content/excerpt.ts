@@ -1,7 +1,7 @@
-import { Elysia } from 'elysia';
 // A part of a document's plain text: from an offset, or a page.
 
 import { type Static, Type } from '@sinclair/typebox';
+import { Elysia } from 'elysia';
 import { valueError } from '../../core/errors.ts';
 import type { Http } from '../../http/http.ts';
 import { answer, parameters, refusals } from '../../http/input.ts';

@@ -1,7 +1,7 @@
-import { Elysia } from 'elysia';
 // The export of passages, which a vector store elsewhere follows.
 
 import { type Static, Type } from '@sinclair/typebox';
+import { Elysia } from 'elysia';
 import type { Routes } from '../../http/area.ts';
 import { answer, parameters, refusals } from '../../http/input.ts';
 import { oneOf, text } from '../../http/schemas.ts';

@@ -18,12 +18,8 @@ type Alternatives = Filter[][];
 
 /** Throws a refusal in OpenAI's shape, with 400. */
 export function parseOpenAiFilters(input: unknown): RetrieveFilter {
-  const alternatives = atMost(toAlternatives(input, 'filters', 1), 'filters');
-  return {
-    predicates: [],
-    anyOf: alternatives.map((filters) => filters.map(toPredicate)),
-    archived: 'without',
-  };
+  const anyOf = toAlternatives(input, 'filters', 1).map((filters) => filters.map(toPredicate));
+  return { predicates: [], anyOf, archived: 'without' };
 }
 
 const refuse = (param: string, sentence: string): never => {
@@ -36,35 +32,32 @@ const isObject = (input: unknown): input is Record<string, unknown> =>
 function toAlternatives(input: unknown, param: string, depth: number): Alternatives {
   if (!isObject(input)) return refuse(param, `${param} must be an object with a \`type\``);
   const { type, filters } = input;
-  if (type !== 'and' && type !== 'or') return comparison(input, param).map((filter) => [filter]);
+  if (type !== 'and' && type !== 'or')
+    return atMost(
+      comparison(input, param).map((filter) => [filter]),
+      param,
+    );
   if (depth > FILTER_DEPTH_MAX)
     return refuse(param, `Filters may be nested ${FILTER_DEPTH_MAX} deep at most`);
   if (!Array.isArray(filters) || filters.length === 0)
     return refuse(`${param}.filters`, `${param}.filters must be a list that is not empty`);
-  if (filters.length > ALTERNATIVES_MAX) return tooMany(param);
-  const parts = filters.map((each, index) => toAlternatives(each, `${param}.filters.${index}`, depth + 1));
-  if (type === 'or') return atMost(parts.flat(), param);
-  return parts.reduce((left, right) =>
-    left.length * right.length > ALTERNATIVES_MAX
-      ? tooMany(param)
-      : atMost(
-          left.flatMap((one) => right.map((other) => [...one, ...other])),
-          param,
-        ),
-  );
+  let found: Alternatives = type === 'and' ? [[]] : [];
+  for (const [index, each] of filters.entries()) {
+    const part = toAlternatives(each, `${param}.filters.${index}`, depth + 1);
+    const joined =
+      type === 'or' ? [...found, ...part] : found.flatMap((one) => part.map((other) => [...one, ...other]));
+    found = atMost(joined, param);
+  }
+  return found;
 }
 
-const tooMany = (param: string): never =>
-  refuse(
-    param,
-    `Filters may come to ${ALTERNATIVES_MAX} alternatives at most, and to ${FILTERS_MAX} comparisons in all of them`,
-  );
-
-const atMost = (alternatives: Alternatives, param: string): Alternatives =>
-  alternatives.length > ALTERNATIVES_MAX ||
-  alternatives.reduce((sum, { length }) => sum + length, 0) > FILTERS_MAX
-    ? tooMany(param)
-    : alternatives;
+const atMost = (found: Alternatives, param: string): Alternatives =>
+  found.length > ALTERNATIVES_MAX || found.flat().length > FILTERS_MAX
+    ? refuse(
+        param,
+        `Filters may come to ${ALTERNATIVES_MAX} alternatives at most, and to ${FILTERS_MAX} comparisons in all of them`,
+      )
+    : found;
 
 const EQUALITIES: Record<string, { operator: Operator; list: boolean }> = {
   eq: { operator: 'in', list: false },

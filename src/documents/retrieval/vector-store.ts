@@ -1,12 +1,12 @@
-import { Elysia } from 'elysia';
 // The documents of a workspace as a vector store of OpenAI's API: its search, for clients of that API.
 
 import { type Static, Type } from '@sinclair/typebox';
+import { Elysia } from 'elysia';
 import { isRawNumber } from '../../core/json.ts';
 import type { Principal } from '../../core/principal.ts';
 import type { Http } from '../../http/http.ts';
 import { answer, json, parameters } from '../../http/input.ts';
-import { OpenAiRefusal, openAiRefusals } from '../../http/openai-error.ts';
+import { openAiRefusals } from '../../http/openai-error.ts';
 import { component, nullable, oneOf, optional, text } from '../../http/schemas.ts';
 import type { Document } from '../document.ts';
 import { toViewer } from '../policy.ts';
@@ -57,7 +57,7 @@ const SearchRequest = component('VectorStoreSearchRequest', "A search in the sha
     'How results are ranked.',
   ),
   rewrite_query: Type.Optional(
-    Type.Boolean({ default: false, description: 'Only false: a query is asked as it is.' }),
+    Type.Literal(false, { default: false, description: 'A query is asked as it is.' }),
   ),
 });
 type SearchRequest = Static<typeof SearchRequest>;
@@ -159,11 +159,6 @@ async function search(
 ): Promise<Static<typeof SearchPage>> {
   const viewer = toViewer(principal);
   const { query, filters, max_num_results = RESULTS_DEFAULT, ranking_options } = body;
-  if (body.rewrite_query === true)
-    throw new OpenAiRefusal('malformed', 'Queries are not rewritten here: leave `rewrite_query` out', {
-      param: 'rewrite_query',
-      code: 'unsupported_value',
-    });
   const queries = typeof query === 'string' ? [query] : query;
   const filter = filters == null ? undefined : parseOpenAiFilters(filters);
   const minScore = ranking_options?.score_threshold;
