@@ -2,10 +2,17 @@
 
 import { join } from 'node:path';
 import { createAccess, trustedOperator } from './access/index.ts';
-import { recordMaintenance } from './admin/audit.ts';
 import { backup, cancelMove, move, restore, verify } from './admin/backups.ts';
 import { createCalls, explainRefusal } from './admin/calls.ts';
 import { type Invocation, parseCommandLine, UsageError } from './admin/command-line.ts';
+import {
+  adoptBucket,
+  type Context,
+  type Done,
+  reindexSearch,
+  showBucket,
+  verifySearch,
+} from './admin/maintenance.ts';
 import {
   type Row,
   renderFields,
@@ -18,18 +25,12 @@ import {
 import { createBotAdministration } from './bots/index.ts';
 import { createAgentAdministration } from './chat/index.ts';
 import { type Config, loadConfig } from './config.ts';
-import { COMMAND_LINE } from './core/author.ts';
 import { systemClock } from './core/clock.ts';
 import { messageOf } from './core/errors.ts';
 import type { Logger } from './core/logger.ts';
 import { SettingsError } from './core/settings-reader.ts';
 import { openDatabase } from './database.ts';
-import {
-  createBucketMaintenance,
-  createContentAdministration,
-  createSearchMaintenance,
-  readIdentity,
-} from './documents/index.ts';
+import { createContentAdministration, readIdentity } from './documents/index.ts';
 import { createModelUsageAdministration, MODEL_USAGE_PROJECTION } from './gateway/index.ts';
 import type { Sql } from './infra/postgres/client.ts';
 import { createInvalidation } from './infra/postgres/invalidation.ts';
@@ -46,56 +47,34 @@ const tell = (fields: object, message: string): void => {
 /** Standard output holds the answer alone: warnings and errors go to standard error. */
 const log: Logger = { debug: () => undefined, info: () => undefined, warn: tell, error: tell };
 
+const MAINTENANCE: Readonly<Record<string, (context: Context) => Promise<Done>>> = {
+  'search.reindex': reindexSearch,
+  'search.verify': verifySearch,
+  'bucket.show': showBucket,
+  'bucket.adopt': adoptBucket,
+  'service.backup': backup,
+  'service.verify': verify,
+  'service.restore': restore,
+  'service.move': move,
+  'service.cancel-move': cancelMove,
+};
+
 async function main(words: readonly string[]): Promise<void> {
   const typed = parseCommandLine(words, systemClock.now());
-  if ('help' in typed) {
-    await print(renderHelp(typed.help));
-    return;
-  }
+  if ('help' in typed) return await print(renderHelp(typed.help));
   const config = loadConfig(process.env);
   for (const sentence of config.unknownSettings) tell({}, sentence);
-  const keep = BACKUPS[typed.command.operation];
-  if (keep !== undefined) return await keepBackup(keep, typed, config);
-  const database = await openDatabase(config, log);
+  const maintain = MAINTENANCE[typed.command.operation];
+  if (maintain === undefined) return await operate(typed, config);
+  const { report, refusal } = await maintain({ config, log, body: typed.body ?? {} });
+  await print(typed.json ? `${JSON.stringify(report)}\n` : renderFields(report as Row));
+  if (refusal !== undefined) throw new Refused(refusal);
+}
+
+async function operate(typed: Invocation, config: Config): Promise<void> {
+  const { sql, close } = await openDatabase(config, log);
   try {
-    const { sql } = database;
-    if (typed.command.words.startsWith('search ')) return await maintainSearch(typed, sql, config);
-    if (typed.command.words.startsWith('bucket ')) return await maintainBucket(typed, sql);
-    const usage = await createUsage({
-      sql,
-      clock: systemClock,
-      log,
-      identity: () => readIdentity(sql),
-      directory: join(config.dataDir, 'events'),
-      settings: config.usage,
-      projections: [MODEL_USAGE_PROJECTION],
-    });
-    const access = createAccess({
-      sql,
-      clock: systemClock,
-      log,
-      invalidation: createInvalidation({ sql, log }),
-      // The processes of the service look for events each second by themselves.
-      wakeMover: () => undefined,
-      settings: config.access,
-    });
-    const bots = createBotAdministration({
-      sql,
-      clock: systemClock,
-      requireWorkspace: access.requireWorkspace,
-    });
-    const call = createCalls(
-      [
-        access.routes,
-        createAgentAdministration(sql, access.requireWorkspace),
-        bots,
-        createContentAdministration(sql, access.requireWorkspace),
-        usage.routes,
-        createModelUsageAdministration({ sql, describeKeys: access.describeKeys, clock: systemClock }),
-      ],
-      log,
-    );
-    if (typed.command.operation === 'metrics.replay-dead-letters') await usage.buffer.start();
+    const call = await createAdministration(sql, config, typed.command.operation);
     const principal = trustedOperator(typed.path['workspace_id'] ?? '');
     const ask = async (query: Record<string, string>): Promise<unknown> => {
       const { command, path, body } = typed;
@@ -109,45 +88,43 @@ async function main(words: readonly string[]): Promise<void> {
         throw new Refused(renderRefusal(command, explainRefusal(error)));
       }
     };
-    await print(await run(typed, ask));
+    await print(await render(typed, ask));
   } finally {
-    await database.close();
+    await close();
   }
 }
 
-/** Prints the report first, and refuses then, where the index had drifted. */
-async function maintainSearch({ command, body, json }: Invocation, sql: Sql, config: Config): Promise<void> {
-  const { meilisearch } = config.search;
-  const progress = (sentence: string): void => tell({}, sentence);
-  const search = createSearchMaintenance({ sql, meilisearch, log, progress });
-  const verifies = command.operation === 'search.verify';
-  const repair = body?.['repair'] === true;
-  if (!verifies) await recordMaintenance(sql, 'search.reindex', 'search');
-  else if (repair) await recordMaintenance(sql, 'search.repair', 'search');
-  const { report, drift } = verifies ? await search.verify({ repair }) : await search.reindex();
-  await print(json ? `${JSON.stringify(report)}\n` : renderFields(report));
-  if (drift !== undefined) throw new Refused(drift);
-}
-
-const BACKUPS: Readonly<Record<string, typeof backup>> = {
-  'service.backup': backup,
-  'service.verify': verify,
-  'service.restore': restore,
-  'service.move': move,
-  'service.cancel-move': cancelMove,
-};
-
-/** Prints the report first, and refuses then, where the backup lacks something. */
-async function keepBackup(run: typeof backup, { body, json }: Invocation, config: Config): Promise<void> {
-  const { report, refusal } = await run(String(body?.['folder'] ?? body?.['target']), { config, log });
-  await print(json ? `${JSON.stringify(report)}\n` : renderFields(report));
-  if (refusal !== undefined) throw new Refused(refusal);
-}
-
-async function maintainBucket({ command, json }: Invocation, sql: Sql): Promise<void> {
-  const bucket = createBucketMaintenance(sql);
-  const report = await (command.operation === 'bucket.adopt' ? bucket.adopt(COMMAND_LINE) : bucket.show());
-  await print(json ? `${JSON.stringify(report)}\n` : renderFields(report));
+async function createAdministration(sql: Sql, config: Config, operation: string) {
+  const usage = await createUsage({
+    sql,
+    clock: systemClock,
+    log,
+    identity: () => readIdentity(sql),
+    directory: join(config.dataDir, 'events'),
+    settings: config.usage,
+    projections: [MODEL_USAGE_PROJECTION],
+  });
+  const access = createAccess({
+    sql,
+    clock: systemClock,
+    log,
+    invalidation: createInvalidation({ sql, log }),
+    // The processes of the service look for events each second by themselves.
+    wakeMover: () => undefined,
+    settings: config.access,
+  });
+  if (operation === 'metrics.replay-dead-letters') await usage.buffer.start();
+  return createCalls(
+    [
+      access.routes,
+      createAgentAdministration(sql, access.requireWorkspace),
+      createBotAdministration({ sql, clock: systemClock, requireWorkspace: access.requireWorkspace }),
+      createContentAdministration(sql, access.requireWorkspace),
+      usage.routes,
+      createModelUsageAdministration({ sql, describeKeys: access.describeKeys, clock: systemClock }),
+    ],
+    log,
+  );
 }
 
 /** Resolves when everything is written: a pipe may take its time. */
@@ -157,7 +134,7 @@ const print = (text: string): Promise<void> =>
   });
 
 /** The text of the operation's answer; all pages of a list. */
-async function run(
+async function render(
   { command, json }: Invocation,
   ask: (query: Record<string, string>) => Promise<unknown>,
 ): Promise<string> {

@@ -24,19 +24,16 @@ import { createObjectStore } from '../infra/s3/client.ts';
 import { createTransfer } from '../infra/s3/transfer.ts';
 import { type Backing, openBacking, startBacking } from '../processes/backing.ts';
 import { createUsage } from '../usage/index.ts';
-import { recordMaintenance } from './audit.ts';
+import { type Context, type Done, recordMaintenance } from './maintenance.ts';
 
 /** For events that were accepted before the backup, to be stored. */
 const EVENTS_WAIT_MS = 30_000;
 
-/** A report, and the reason why the command ends with 1 although it is done. */
-type Done = { report: Record<string, unknown>; refusal?: string };
-
-type Context = { config: Config; log: Logger };
-
 const progressTo = (log: Logger) => createProgress((sentence) => log.warn({}, sentence));
 
-export async function backup(folder: string, context: Context): Promise<Done> {
+const folderOf = ({ body }: Context): string => resolve(String(body['folder']));
+
+export async function backup(context: Context): Promise<Done> {
   lowerPriority(NICENESS);
   const { config, log } = context;
   await using opened = new AsyncDisposableStack();
@@ -44,7 +41,7 @@ export async function backup(folder: string, context: Context): Promise<Done> {
   opened.defer(backing.stop);
   const sql = await openDatabase(opened, backing.databaseUrl, log);
   await recordMaintenance(sql, 'service.backup', 'service');
-  const report = await takeBackup(resolve(folder), {
+  const report = await takeBackup(folderOf(context), {
     sql,
     store: createTransfer(openObjects(opened, config, backing.s3)),
     embedded: config.databaseUrl === undefined,
@@ -52,25 +49,24 @@ export async function backup(folder: string, context: Context): Promise<Done> {
     progress: progressTo(log),
   });
   if (report.missing_objects === 0) return { report };
-  return {
-    report,
-    refusal: `the backup is complete, but the store has no object for ${report.missing_objects} documents; manifest.json lists their keys`,
-  };
+  const refusal = `the backup is complete, but the store has no object for ${report.missing_objects} documents; manifest.json lists their keys`;
+  return { report, refusal };
 }
 
-export async function verify(folder: string, { log }: Context): Promise<Done> {
-  const { report, faults } = await verifyBackup(resolve(folder), progressTo(log));
+export async function verify(context: Context): Promise<Done> {
+  const { report, faults } = await verifyBackup(folderOf(context), progressTo(context.log));
   return faults.length === 0 ? { report } : { report, refusal: faults.join('; ') };
 }
 
 /** The data folder is locked, so that no service starts on it. */
-export async function restore(folder: string, { config, log }: Context): Promise<Done> {
+export async function restore(context: Context): Promise<Done> {
+  const { config, log } = context;
   await using opened = new AsyncDisposableStack();
   const { databaseUrl, s3, stop } = await startBacking(config, log);
   opened.defer(stop);
   const objects = openObjects(opened, config, s3);
   await objects.ensureBucket();
-  const report = await restoreBackup(resolve(folder), {
+  const report = await restoreBackup(folderOf(context), {
     migrations: readMigrations(MIGRATIONS),
     connect: (until) => connectDatabase(databaseUrl, log, { until }),
     store: createTransfer(objects),
@@ -81,9 +77,9 @@ export async function restore(folder: string, { config, log }: Context): Promise
   return { report };
 }
 
-export async function move(file: string, context: Context): Promise<Done> {
-  const { config, log } = context;
-  const next = readTarget(file);
+export async function move(context: Context): Promise<Done> {
+  const { config, log, body } = context;
+  const next = readTarget(String(body['target']));
   for (const sentence of next.unknownSettings) log.warn({}, `--target: ${sentence}`);
   refuseSameDatabase(config, next);
   const sameStore = isSameStore(config, next);
@@ -107,7 +103,7 @@ export async function move(file: string, context: Context): Promise<Done> {
 }
 
 /** Opening the gate ends all sessions; the service opens new ones by itself. */
-export async function cancelMove(_: string, { config, log }: Context): Promise<Done> {
+export async function cancelMove({ config, log }: Context): Promise<Done> {
   await using opened = new AsyncDisposableStack();
   const { databaseUrl, stop } = await openBacking(config, log);
   opened.defer(stop);

@@ -1,7 +1,6 @@
 import { parseArgs } from 'node:util';
 import { editDistance } from '../core/edit-distance.ts';
-import { COMMANDS, type Command } from './commands.ts';
-import { GROUPS } from './groups.ts';
+import { COMMANDS, type Command, GROUPS } from './commands.ts';
 import { OPTIONS, type Option, type OptionName, type Place } from './options.ts';
 
 /** An invalid command line; the message is one line. */
@@ -103,7 +102,8 @@ function place(
     if (value === undefined) continue;
     put(request, place, typeof value === 'boolean' ? stands : (read?.(value, now) ?? value));
   }
-  if (command.defaultName !== undefined) request.body = { name: given[command.defaultName], ...request.body };
+  // A key is named like its scopes unless it is given a name.
+  if (command.words === 'keys create') request.body = { name: given['scopes'], ...request.body };
   return { path: request.path, query: request.query, body: request.body };
 }
 

@@ -1,8 +1,7 @@
 // The output for people: help, tables, and refusals in one line.
 
 import { findOption } from './command-line.ts';
-import { COMMANDS, type Command } from './commands.ts';
-import { GROUPS } from './groups.ts';
+import { COMMANDS, type Command, GROUPS } from './commands.ts';
 import { OPTIONS, type Option, type OptionName } from './options.ts';
 
 export type Row = Record<string, unknown>;
