@@ -11,12 +11,6 @@ export type StreamEvent = { name: string; data: string; chunk: JsonObject | unde
 /** The bytes of one or more events as they came, and what they say. Comments are in the bytes alone. */
 export type EventBlock = { bytes: Uint8Array; events: readonly StreamEvent[] };
 
-export type EventBlocks = {
-  /** Undefined at the end. Rejects when the upstream fails, also within an event. */
-  next(): Promise<EventBlock | undefined>;
-  cancel(): void;
-};
-
 /** The event that ends the stream of a completion. */
 export const DONE = 'data: [DONE]\n\n';
 
@@ -55,28 +49,18 @@ function parseChunk(data: string): JsonObject | undefined {
   }
 }
 
-/** Reads the body of an upstream's answer. */
-export function readBlocks(body: ReadableStream<Uint8Array>): EventBlocks {
-  const reader = body.getReader();
+/** Reads the body of an upstream's answer. Throws when the upstream fails, also within an event. */
+export async function* readBlocks(body: ReadableStream<Uint8Array>): AsyncGenerator<EventBlock, undefined> {
   let partial: Uint8Array = new Uint8Array();
-  return {
-    async next() {
-      for (;;) {
-        const { value, done } = await reader.read();
-        if (done) {
-          const last = completed(partial);
-          partial = new Uint8Array();
-          return last === undefined ? undefined : toBlock(last);
-        }
-        const bytes = partial.length === 0 ? value : Buffer.concat([partial, value]);
-        const end = endOfEvents(bytes, partial.length);
-        partial = bytes.subarray(end);
-        if (partial.length > EVENT_BYTES_MAX) throw new Error('an event of the stream is too large');
-        if (end > 0) return toBlock(bytes.subarray(0, end));
-      }
-    },
-    cancel: () => void reader.cancel().catch(() => undefined),
-  };
+  for await (const value of body as unknown as AsyncIterable<Uint8Array>) {
+    const bytes = partial.length === 0 ? value : Buffer.concat([partial, value]);
+    const end = endOfEvents(bytes, partial.length);
+    partial = bytes.subarray(end);
+    if (partial.length > EVENT_BYTES_MAX) throw new Error('an event of the stream is too large');
+    if (end > 0) yield toBlock(bytes.subarray(0, end));
+  }
+  const last = completed(partial);
+  if (last !== undefined) yield toBlock(last);
 }
 
 const [LF, CR] = [0x0a, 0x0d];
@@ -109,14 +93,11 @@ function completed(rest: Uint8Array): Uint8Array | undefined {
 }
 
 /** The same blocks, if the first one has been requested already. */
-export function startingWith(coming: Promise<EventBlock | undefined>, blocks: EventBlocks): EventBlocks {
-  let first: typeof coming | undefined = coming;
-  return {
-    next() {
-      const next = first ?? blocks.next();
-      first = undefined;
-      return next;
-    },
-    cancel: blocks.cancel,
-  };
+export async function* startingWith(
+  coming: Promise<EventBlock | undefined>,
+  further: AsyncGenerator<EventBlock, undefined>,
+): AsyncGenerator<EventBlock, undefined> {
+  const first = await coming;
+  if (first !== undefined) yield first;
+  yield* further;
 }

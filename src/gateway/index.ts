@@ -10,34 +10,29 @@ import type { AreaWithRoutes, Routes } from '../http/area.ts';
 import type { Sql } from '../infra/postgres/client.ts';
 import { createSweep } from '../infra/postgres/sweep.ts';
 import { UsageRecords } from './accounting/usage-records.ts';
-import { Allowances, type Limited } from './allowances.ts';
-import { createAttemptLog } from './attempt-log.ts';
-import { createAnswerCache } from './cache.ts';
-import { type CatalogueSource, createCatalogue } from './catalogue/current.ts';
+import { Allowances } from './allowances.ts';
+import { AttemptLog } from './attempt-log.ts';
+import { Attempts } from './attempts.ts';
+import { AnswerCache } from './cache.ts';
+import { CatalogueKeeper, type CatalogueSource } from './catalogue/current.ts';
 import type { StreamChat } from './chat-call.ts';
-import { createConnectProbe } from './connect-probe.ts';
-import { createServeEmbeddings } from './endpoints/embeddings.ts';
-import { createForward } from './endpoints/forward.ts';
-import { createModelEmbeddings } from './endpoints/model-embeddings.ts';
-import { createModels } from './endpoints/models.ts';
-import { createWorkspaceEmbeddings } from './endpoints/workspace-embeddings.ts';
-import { type AttemptCounts, createExecute } from './execute.ts';
-import { createFirstTokenMetric, createGatewayHealth } from './health.ts';
+import { createStreamChat } from './conversation.ts';
+import { Entry } from './entry.ts';
+import { createFirstTokenMetric, createModelMetrics, createModelsCheck } from './health.ts';
+import { createKeptEmbeddings } from './kept-embeddings.ts';
 import { KEEP_ALIVE_MS } from './limits.ts';
 import { createModelUsage, type DescribeKeys } from './operations/model-usage.ts';
-import { createModelsState } from './operations/models-state.ts';
 import { modelCallRoutes } from './routes/model-calls.ts';
 import { modelUsageRoutes } from './routes/model-usage.ts';
 import { modelsStateRoutes } from './routes/models-state.ts';
-import { createServe } from './serve.ts';
+import { ModelService } from './serve.ts';
 import { createAllowanceStore } from './store/allowances.ts';
 import { createModelUsageStore } from './store/model-usage.ts';
-import { createStreamChat } from './stream-chat.ts';
-import { createTargets, toChoices } from './targets.ts';
+import { Targets } from './targets.ts';
+import { WorkspaceEmbeddings } from './workspace-embeddings.ts';
 
 export { MODEL_USAGE_PROJECTION } from './accounting/projection.ts';
-export { checkModels } from './catalogue/current.ts';
-export { toSource } from './catalogue/source.ts';
+export { checkModels, toSource } from './catalogue/current.ts';
 export { MODEL_SETTINGS } from './settings.ts';
 
 export type GatewayDeps = {
@@ -77,31 +72,16 @@ export function createGateway(deps: GatewayDeps): AreaWithRoutes & {
   reload(): Promise<void>;
 } {
   const { sql, source, embed, record, shutdown, clock, log } = deps;
-  const targets = createTargets();
-  const catalogue = createCatalogue({
-    source,
-    build: targets.build,
-    buildUnlisted: targets.buildUnlisted,
-    log,
-  });
-  const cache = createAnswerCache();
+  const targets = new Targets();
+  const catalogue = new CatalogueKeeper({ source, targets, log });
+  const cache = new AnswerCache();
   const records = new UsageRecords({ record, clock, log });
-  const attempts: AttemptCounts = new Map();
   const firstToken = createFirstTokenMetric();
-  const health = createGatewayHealth({
-    catalogue,
-    targets: targets.all,
-    cache,
-    records,
-    attempts,
-    firstToken,
-  });
-  const execute = createExecute({
+  const attempts = new Attempts({
+    log: new AttemptLog(log),
+    connectsDirectly: deps.connectsDirectly,
     keepAliveMs: KEEP_ALIVE_MS,
-    attempts,
-    connectProbe: createConnectProbe(deps.connectsDirectly),
     embed,
-    logFailedAttempt: createAttemptLog(log),
   });
   const allowances = new Allowances({ store: createAllowanceStore(sql), log });
   const { sumsRetentionDays } = deps;
@@ -114,39 +94,37 @@ export function createGateway(deps: GatewayDeps): AreaWithRoutes & {
     deleteSome: (before) => modelUsage.deleteSome(before, SUMS_SWEEP_ROWS),
     log,
   });
-  const serve = createServe({
+  const service = new ModelService({
     catalogue,
     allowances,
     cache,
-    execute,
+    attempts,
     records,
     keepAliveMs: KEEP_ALIVE_MS,
     shutdown,
     firstToken,
   });
-  const remaining = (caller: Limited): Promise<RemainingLimits> => allowances.remaining(caller, clock.now());
-  const embeddings = createServeEmbeddings({ serve, allowances, catalogue });
+  const entry = new Entry(service, shutdown);
 
   return {
     routes: (http) =>
       new Elysia({ name: 'gateway' })
         .use(
           modelCallRoutes(http, {
-            forward: createForward({ serve, embeddings, shutdown }),
-            workspaceEmbeddings: createWorkspaceEmbeddings({ embeddings, catalogue, shutdown }),
-            models: createModels(catalogue),
-            choices: toChoices(catalogue.known),
+            entry,
+            embeddings: new WorkspaceEmbeddings(entry, catalogue),
+            catalogue,
             bodyBytesMax: deps.bodyBytesMax,
           }),
         )
-        .use(modelsStateRoutes(http, createModelsState({ catalogue, targets: targets.all, attempts, clock })))
+        .use(modelsStateRoutes(http, { catalogue, targets, clock }))
         .use(createModelUsageAdministration({ sql, describeKeys: deps.describeKeys, clock })(http)),
-    streamChat: createStreamChat({ serve, catalogue }),
-    embeddings: createModelEmbeddings({ embeddings, embed, catalogue, remaining }),
-    remaining,
-    reload: catalogue.reload,
+    streamChat: createStreamChat({ service, catalogue }),
+    embeddings: createKeptEmbeddings({ service, embed, catalogue, allowances }),
+    remaining: (caller) => allowances.remaining(caller, clock.now()),
+    reload: () => catalogue.reload(),
     jobs: [records.job, allowances.job, catalogue.job, ...(sumsRetentionDays === 0 ? [] : [sumsRetention])],
-    checks: [health.check],
-    metrics: [...health.metrics, ...records.metrics],
+    checks: [createModelsCheck(catalogue, targets, records)],
+    metrics: [firstToken, ...createModelMetrics(targets, cache), ...records.metrics],
   };
 }

@@ -45,10 +45,6 @@ export const CONCURRENCY_DEFAULTS = { max: 8192, queue: 1024 };
 export const READER_CONTENDED_MS = 2000;
 /** How often that is looked at. */
 export const READER_CHECK_MS = 500;
-/** An upstream whose permits were all in use counts as contended for so long. */
-export const CONTENDED_MS = 5000;
-/** A workspace that has used an upstream within this time finds a part of its permits free. */
-export const SHARING_MS = 600_000;
 /** How long a request waits for its place at an upstream. */
 export const QUEUE_WAIT_MS_MAX = 5000;
 
@@ -62,10 +58,6 @@ export const REST_MS_MAX = 60_000;
 
 /** Failures in a row that open a target's circuit, and for how long (doubled with each failed probe). */
 export const CIRCUIT = { failuresMax: 5, openMsMin: 5000, openMsMax: 60_000 };
-
-/** Lines that the log has at once about attempts of a target that failed, and then one in this time. */
-export const ATTEMPT_LOG_BURST = 10;
-export const ATTEMPT_LOG_INTERVAL_MS = 2000;
 
 /** How quickly a target's latency is forgotten (peak EWMA). */
 export const LATENCY_DECAY_MS = 10_000;
@@ -125,20 +117,3 @@ export const USAGE_RECORDS_MAX = 10_000;
 export const USAGE_RECORDS_AT_ONCE = 1000;
 
 export const MODEL_USAGE_DAYS_MAX = 366;
-
-/** Tokens of an answer of `local-echo`, all of its choices together, each of which has its even share. */
-export const ECHO_TOKENS_MAX = 16_384;
-/** Choices of an answer of `local-echo`, those of all prompts together. */
-export const ECHO_CHOICES_MAX = 2048;
-/** Length of a stop sequence: each is looked for in the whole answer. */
-export const ECHO_STOP_LENGTH_MAX = 256;
-export const ECHO_STOPS_MAX = 4;
-/** What `local-echo` reads of numbered documents before a question, in UTF-16 units of each, and how long its quotes are. */
-export const ECHO_DOCUMENTS_MAX = 16;
-export const ECHO_DOCUMENT_UNITS_MAX = 4096;
-export const ECHO_QUOTE_UNITS_MAX = 300;
-/** Limits of the value that `local-echo` makes for a JSON Schema, in UTF-16 units and nodes. */
-export const ECHO_SAMPLE_UNITS_MAX = 65_536;
-
-/** Streams that are made here are made in blocks of about this many UTF-16 units, as they are read. */
-export const STREAM_BLOCK_UNITS = 8192;

@@ -3,9 +3,8 @@
 import type { Principal } from '../core/principal.ts';
 import type { TraceContext } from '../core/trace-context.ts';
 import type { Outcome } from './accounting/usage-records.ts';
-import type { Endpoint } from './adapters/adapter.ts';
 import type { Reservation } from './allowances.ts';
-import type { GatewayRequest } from './request.ts';
+import type { Endpoint, GatewayRequest } from './request.ts';
 import type { Usage } from './usage.ts';
 
 export type Caller = Pick<Principal, 'workspaceId' | 'email' | 'keyId' | 'limits'>;
@@ -14,6 +13,10 @@ export type ModelCall = {
   endpoint: Endpoint;
   request: GatewayRequest;
   caller: Caller;
+  /** Aborts when the caller has disconnected. */
+  signal: AbortSignal;
+  /** The catalogue's name of the requested model, once it is found; a fallback may answer. */
+  modelId?: string;
   /** Headers of the caller that upstreams know. */
   headers?: Record<string, string> | undefined;
   /** The request may reach an upstream at most once, whatever the outcome. */
@@ -24,20 +27,8 @@ export type ModelCall = {
   reservation?: Pick<Reservation, 'headers' | 'settle'> | undefined;
   /** As the access log has it; absent for requests of other areas. */
   requestId?: string;
-  /** Called with the catalogue's name of the model, also where it is the default. */
-  onModel?(model: string): void;
   /** The place of an HTTP request in its trace; absent: the current one. */
   trace?: TraceContext | undefined;
-  /** Aborts when the caller has disconnected. */
-  signal: AbortSignal;
-};
-
-/** A call whose model has been found. */
-export type Call = ModelCall & {
-  /** The catalogue's name of the requested model; a fallback may answer. */
-  modelId: string;
-  /** The caller asks for the usage within the stream. */
-  includeUsage: boolean;
 };
 
 export type Served =
@@ -47,7 +38,7 @@ export type Served =
       kind: 'stream';
       headers: Record<string, string>;
       body: ReadableStream<Uint8Array>;
-      over: Promise<void>;
+      over: Promise<Ended>;
     };
 
 export type Ended = {

@@ -12,6 +12,14 @@ import { EXACT_VALUES_MAX, JsonMistake, type JsonMistakeKind } from '../core/jso
 import { OpenAiRefusal } from '../http/openai-error.ts';
 import { BODY_LIMITS, MODEL_LENGTH_MAX } from './limits.ts';
 
+export type Endpoint = 'chat' | 'completions' | 'embeddings' | 'images';
+
+/** Whether the answers are texts, whose tokens count. */
+export const isText = (endpoint: Endpoint): boolean => endpoint === 'chat' || endpoint === 'completions';
+
+/** The numbers that a reservation goes by. */
+const COUNTS = ['n', 'best_of', 'max_tokens', 'max_completion_tokens'] as const;
+
 export class GatewayRequest {
   readonly body: JsonObject;
   private readonly bytes: number | undefined;
@@ -41,18 +49,44 @@ export class GatewayRequest {
     return this.bytes ?? Buffer.byteLength(JSON.stringify(this.body));
   }
 
-  /** All members of this name, in any case, as some servers read them. */
-  all(name: string): Json[] {
-    const { body } = this;
-    const names = Object.keys(body).filter((each) => each === name || each.toLowerCase() === name);
-    return names.map((each) => body[each] ?? null);
+  /** The numbers of this name in any case, as some servers read them: an upstream may use either. */
+  counts(name: (typeof COUNTS)[number]): number[] {
+    return this.named(name).map(toNumber).filter(Number.isFinite).map(Math.ceil);
   }
 
-  /** The same request with another value of the member. */
-  with(name: string, value: Json): GatewayRequest {
-    return new GatewayRequest({ ...this.body, [name]: value });
+  /** Throws 400 for a count that is no number: some upstreams understand `"50"` and `true`, and would do more than was reserved. */
+  checkCounts(): void {
+    for (const name of COUNTS)
+      for (const value of this.named(name))
+        if (value !== null && !Number.isFinite(toNumber(value)))
+          throw new OpenAiRefusal('malformed', `'${name}' must be a number`, {
+            param: name,
+            code: 'invalid_value',
+          });
+  }
+
+  /** The number of texts in a member: those of a list, else one; a list of numbers is one text of tokens. */
+  countTexts(name: 'input' | 'prompt'): number {
+    const value = this.body[name];
+    return Array.isArray(value) && typeof value[0] !== 'number' ? Math.max(1, value.length) : 1;
+  }
+
+  /** The choices, or pictures, that the answer is to have: each prompt of a list is answered. */
+  countChoices(endpoint: Endpoint): number {
+    return Math.max(1, ...this.counts('n')) * (endpoint === 'completions' ? this.countTexts('prompt') : 1);
+  }
+
+  private named(name: string): Json[] {
+    const found: Json[] = [];
+    for (const each in this.body)
+      if (each === name || (each.length === name.length && each.toLowerCase() === name))
+        found.push(this.body[each] ?? null);
+    return found;
   }
 }
+
+const toNumber = (value: Json): number =>
+  typeof value === 'number' ? value : isRawNumber(value) ? Number(value.rawJSON) : Number.NaN;
 
 const invalid = (sentence: string, param?: string): OpenAiRefusal =>
   new OpenAiRefusal('malformed', sentence, param === undefined ? {} : { param });
@@ -100,13 +134,3 @@ export async function parseAnswer(bytes: Uint8Array): Promise<JsonObject> {
   if (!isObject(answer)) throw new Error('the answer is no JSON object');
   return answer;
 }
-
-/** The number of texts in a member: those of a list, else one; a list of numbers is one text of tokens. */
-export function countTexts({ body }: GatewayRequest, name: string): number {
-  const value = body[name];
-  return Array.isArray(value) && typeof value[0] !== 'number' ? Math.max(1, value.length) : 1;
-}
-
-/** NaN for what is no number. A number of more digits than a double holds is kept as its text. */
-export const toNumber = (value: Json): number =>
-  typeof value === 'number' ? value : isRawNumber(value) ? Number(value.rawJSON) : Number.NaN;

@@ -1,12 +1,11 @@
-// The state of each target while the service runs. This state survives reloads.
+// The state of each upstream and target while the service runs. This state survives reloads.
 
 import { createCircuitBreaker } from '../core/circuit-breaker.ts';
 import type { ErrorKind } from '../core/errors.ts';
-import type { Adapter, Endpoint } from './adapters/adapter.ts';
 import { ADAPTERS } from './adapters/index.ts';
-import type { CatalogueSpec, ModelSpec, TargetSpec, UpstreamSpec } from './catalogue/model.ts';
-import { CIRCUIT } from './limits.ts';
-import { createUpstreamPermits, type UpstreamPermits } from './upstream-permits.ts';
+import type { ModelSpec, TargetSpec, UpstreamSpec } from './catalogue/model.ts';
+import { CIRCUIT, LATENCY_DECAY_MS } from './limits.ts';
+import { UpstreamPermits } from './upstream-permits.ts';
 
 /** In accounts and metrics, for models whose names callers made up. */
 export const UNLISTED = 'unlisted';
@@ -15,32 +14,7 @@ const UNLISTED_MAX = 256;
 /** The header with the target that answered or failed: `upstream/model`, `local/…` for a built-in model, or `cache`. */
 export const TARGET_HEADER = 'atrium-model-target';
 
-export type Upstream = {
-  spec: UpstreamSpec;
-  adapter: Adapter;
-  permits: UpstreamPermits;
-  /** When it last answered anything, in monotonic milliseconds. */
-  reachedAtMs: number;
-};
-
-export type Target = {
-  /** `upstream/model`, for accounts, metrics and logs. */
-  name: string;
-  /** The name as a header may hold it. */
-  headerName: string;
-  model: string;
-  /** Undefined for a built-in model. */
-  upstream: Upstream | undefined;
-  circuit: ReturnType<typeof createCircuitBreaker>;
-  /** The target requested a pause until then. */
-  cooldownUntilMs: number;
-  running: number;
-  /** Decaying peak of its latency; 0 while nothing is known. */
-  latencyMs: number;
-  latencyAtMs: number;
-  /** Absent: no attempt has failed. */
-  lastFailure?: TargetFailure;
-};
+export type AttemptOutcome = 'ok' | 'refused' | 'failed' | 'timed-out' | 'left';
 
 /** An attempt that failed, in our own words: no text of an upstream. */
 export type TargetFailure = {
@@ -51,6 +25,100 @@ export type TargetFailure = {
   /** The upstream's status, if the upstream caused the failure. */
   status: number | undefined;
 };
+
+export class Upstream {
+  spec: UpstreamSpec;
+  readonly permits: UpstreamPermits;
+  /** When it last answered anything, in monotonic milliseconds. */
+  reachedAtMs = Number.NEGATIVE_INFINITY;
+  /** A bare connection that is being tried: whether it succeeded in time. */
+  connecting: Promise<boolean> | undefined;
+  /** URL and headers of its models, by endpoint and model. They belong to the specification. */
+  addresses = new Map<string, { url: string; headers: Headers }>();
+
+  constructor(spec: UpstreamSpec) {
+    this.spec = spec;
+    this.permits = new UpstreamPermits(boundsOf(spec));
+  }
+
+  get adapter() {
+    return ADAPTERS[this.spec.kind];
+  }
+
+  update(spec: UpstreamSpec): void {
+    this.spec = spec;
+    this.addresses = new Map();
+    this.permits.resize(boundsOf(spec));
+  }
+}
+
+const boundsOf = ({ concurrency: { max, queue } }: UpstreamSpec) => ({ runningMax: max, waitingMax: queue });
+
+export class Target {
+  /** `upstream/model`, for accounts, metrics and logs. */
+  readonly name: string;
+  /** The name as a header may hold it. */
+  readonly headerName: string;
+  readonly model: string;
+  /** Undefined for a built-in model. */
+  readonly upstream: Upstream | undefined;
+  readonly circuit: ReturnType<typeof createCircuitBreaker>;
+  /** The target requested a pause until then. */
+  cooldownUntilMs = Number.NEGATIVE_INFINITY;
+  running = 0;
+  /** Decaying peak of its latency; 0 while nothing is known. */
+  latencyMs = 0;
+  latencyAtMs = 0;
+  lastFailure: TargetFailure | undefined;
+  /** Attempts since the start. */
+  readonly attempts: Record<AttemptOutcome, number> = {
+    ok: 0,
+    refused: 0,
+    failed: 0,
+    'timed-out': 0,
+    left: 0,
+  };
+  /** Its failed attempts in the log: since when they are counted, and how many were left out since the last one. */
+  readonly logged = { sinceMs: 0, lines: 0, omitted: 0 };
+
+  constructor(
+    { model, upstream, name }: { model: string; upstream: Upstream | undefined; name?: string },
+    now: () => number,
+  ) {
+    const ownName = `${upstream?.spec.name ?? 'local'}/${model}`;
+    this.name = name ?? ownName;
+    this.headerName = toHeaderValue(ownName);
+    this.model = model;
+    this.upstream = upstream;
+    this.circuit = createCircuitBreaker({ ...CIRCUIT, now });
+  }
+
+  /** How often one request may ask it. */
+  get tries(): number {
+    return 1 + (this.upstream?.spec.retries ?? 0);
+  }
+
+  /** Whether it does not fail, and has not asked for a pause. */
+  isFit(nowMs: number): boolean {
+    return this.circuit.allows() && this.cooldownUntilMs <= nowMs;
+  }
+
+  /** A slower answer counts at once; faster ones are averaged in slowly (peak EWMA, as in Finagle's load balancer). */
+  noteLatency(latencyMs: number, nowMs: number): void {
+    const kept = this.keptLatency(nowMs);
+    this.latencyMs = latencyMs > this.latencyMs ? latencyMs : this.latencyMs * kept + latencyMs * (1 - kept);
+    this.latencyAtMs = nowMs;
+  }
+
+  /** The expected wait of a further request. The latency decays: a target that is never asked would stay slow for ever. */
+  expectedWaitMs(nowMs: number): number {
+    return this.latencyMs * this.keptLatency(nowMs) * (this.running + 1);
+  }
+
+  private keptLatency(nowMs: number): number {
+    return Math.exp(-(nowMs - this.latencyAtMs) / LATENCY_DECAY_MS);
+  }
+}
 
 /** Models may share a target, and weigh it differently. */
 export type WeightedTarget = { target: Target; weight: number };
@@ -63,118 +131,73 @@ export type Model = Omit<ModelSpec, 'targets'> & {
   unlisted?: { answered: boolean };
 };
 
-export type Catalogue = {
-  /** In the order of the file. */
-  models: readonly Model[];
-  byId: ReadonlyMap<string, Model>;
-  /** Told of a request for a model that is not there. */
-  onMissing?(): void;
-  /** A model that the one upstream may have, though its list does not name it. */
-  unlisted?(name: string): Model | undefined;
-  defaults: CatalogueSpec['defaults'];
-  statedDefaults: CatalogueSpec['statedDefaults'];
-};
+/** Models with the state of every target and upstream that was there before. */
+export class Targets {
+  private upstreams = new Map<string, Upstream>();
+  private targets = new Map<string, Target>();
+  private readonly unlisted = new Map<string, Model>();
+  private readonly now: () => number;
 
-/** Names of the models that can do this, in the order of the file. */
-export const idsOf = ({ models }: Catalogue, endpoint: Endpoint): string[] =>
-  models.filter(({ endpoints }) => endpoints.includes(endpoint)).map(({ id }) => id);
+  constructor(now: () => number = () => performance.now()) {
+    this.now = now;
+  }
 
-/** For the documentation: the models of an endpoint; empty while none is known yet. */
-export const toChoices =
-  (known: () => Catalogue | undefined) =>
-  (endpoint: Endpoint): { ids: readonly string[]; fallback: string | undefined } => {
-    const catalogue = known();
-    if (catalogue === undefined) return { ids: [], fallback: undefined };
-    const { defaults, statedDefaults } = catalogue;
-    const fallback = endpoint === 'embeddings' ? defaults.embeddings : statedDefaults[endpoint];
-    return { ids: idsOf(catalogue, endpoint), fallback };
-  };
+  /** The models of a catalogue, in its order. */
+  build(specs: readonly ModelSpec[]): Model[] {
+    const upstreams = new Map<string, Upstream>();
+    const targets = new Map<string, Target>();
+    const toTarget = ({ upstream: spec, model, weight }: TargetSpec): WeightedTarget => {
+      const upstream = spec && (upstreams.get(spec.name) ?? this.toUpstream(spec));
+      if (upstream !== undefined) upstreams.set(upstream.spec.name, upstream);
+      // Names may hold slashes, and an upstream may be called local.
+      const key = JSON.stringify([upstream?.spec.name ?? null, model]);
+      const known = targets.get(key) ?? this.targets.get(key);
+      const target = known?.upstream === upstream ? known : undefined;
+      const found = target ?? new Target({ model, upstream }, this.now);
+      targets.set(key, found);
+      return { target: found, weight };
+    };
+    const models = specs.map((model) => ({
+      ...model,
+      targets: model.targets.map(toTarget),
+      candidates: [] as Model[],
+    }));
+    [this.upstreams, this.targets] = [upstreams, targets];
+    const byId = new Map(models.map((model) => [model.id, model]));
+    for (const model of models)
+      model.candidates.push(model, ...model.fallbacks.flatMap((id) => byId.get(id) ?? []));
+    return models;
+  }
 
-/** Turns specifications into a catalogue, with the state of every target and upstream that was there before. */
-export function createTargets(now: () => number = () => performance.now()) {
-  let upstreams = new Map<string, Upstream>();
-  let targets = new Map<string, Target>();
+  /** A model by a name that a caller made up: what is kept of it is bounded, and it has no name of its own in metrics. */
+  buildUnlisted(spec: ModelSpec): Model {
+    const known = this.unlisted.get(spec.id);
+    if (known !== undefined) return known;
+    if (this.unlisted.size >= UNLISTED_MAX) this.unlisted.delete(this.unlisted.keys().next().value ?? '');
+    const candidates: Model[] = [];
+    const targets = spec.targets.map(({ upstream: each, model, weight }) => {
+      const upstream = each && (this.upstreams.get(each.name) ?? this.toUpstream(each));
+      if (upstream !== undefined) this.upstreams.set(upstream.spec.name, upstream);
+      const name = `${upstream?.spec.name}/${UNLISTED}`;
+      return { target: new Target({ model, upstream, name }, this.now), weight };
+    });
+    const model = { ...spec, targets, candidates, unlisted: { answered: false } };
+    candidates.push(model);
+    this.unlisted.set(spec.id, model);
+    return model;
+  }
 
-  const toUpstream = (spec: UpstreamSpec): Upstream => {
-    const known = upstreams.get(spec.name);
-    if (known === undefined || known.spec.baseUrl !== spec.baseUrl) {
-      const permits = createUpstreamPermits(boundsOf(spec));
-      return { spec, adapter: ADAPTERS[spec.kind], permits, reachedAtMs: Number.NEGATIVE_INFINITY };
-    }
-    known.permits.resize(boundsOf(spec));
-    return Object.assign(known, { spec, adapter: ADAPTERS[spec.kind] });
-  };
+  /** Those of the catalogue; models by names that callers made up are left out. */
+  all(): Target[] {
+    return [...this.targets.values()];
+  }
 
-  const unlisted = new Map<string, Model>();
-  const toUnlisted = ({ upstream: spec, model, weight }: TargetSpec): WeightedTarget => {
-    const upstream = spec && (upstreams.get(spec.name) ?? toUpstream(spec));
-    if (upstream !== undefined) upstreams.set(upstream.spec.name, upstream);
-    const target = createTarget({ name: `${upstream?.spec.name}/${UNLISTED}`, model, upstream }, now);
-    return { target: { ...target, headerName: toHeaderValue(`${upstream?.spec.name}/${model}`) }, weight };
-  };
-
-  return {
-    build(catalogue: CatalogueSpec): Catalogue {
-      const nextUpstreams = new Map<string, Upstream>();
-      const nextTargets = new Map<string, Target>();
-      const toTarget = ({ upstream: spec, model, weight }: TargetSpec): WeightedTarget => {
-        const upstream = spec === undefined ? undefined : (nextUpstreams.get(spec.name) ?? toUpstream(spec));
-        if (upstream !== undefined) nextUpstreams.set(upstream.spec.name, upstream);
-        const name = `${upstream?.spec.name ?? 'local'}/${model}`;
-        // Names may hold slashes, and an upstream may be called local.
-        const key = JSON.stringify([upstream?.spec.name ?? null, model]);
-        const known = targets.get(key);
-        const shared = nextTargets.get(key) ?? (known?.upstream === upstream ? known : undefined);
-        const target = shared ?? createTarget({ name, model, upstream }, now);
-        nextTargets.set(key, target);
-        return { target, weight };
-      };
-      const models = catalogue.models.map((model) => {
-        const candidates: Model[] = [];
-        return { ...model, targets: model.targets.map(toTarget), candidates };
-      });
-      [upstreams, targets] = [nextUpstreams, nextTargets];
-      const byId = new Map(models.map((model) => [model.id, model]));
-      for (const model of models)
-        model.candidates.push(model, ...model.fallbacks.flatMap((id) => byId.get(id) ?? []));
-      const { defaults, statedDefaults } = catalogue;
-      return { models, defaults, statedDefaults, byId };
-    },
-    /** A model by a name that a caller made up: what is kept of it is bounded, and it has no name of its own in metrics. */
-    buildUnlisted(spec: ModelSpec): Model {
-      const known = unlisted.get(spec.id);
-      if (known !== undefined) return known;
-      if (unlisted.size >= UNLISTED_MAX) unlisted.delete(unlisted.keys().next().value ?? '');
-      const model = { ...spec, targets: spec.targets.map(toUnlisted), unlisted: { answered: false } };
-      const built: Model = { ...model, candidates: [] };
-      Object.assign(built, { candidates: [built] });
-      unlisted.set(spec.id, built);
-      return built;
-    },
-    all: (): Iterable<Target> => targets.values(),
-  };
-}
-
-const boundsOf = ({ concurrency }: UpstreamSpec) => ({
-  runningMax: concurrency.max,
-  waitingMax: concurrency.queue,
-});
-
-function createTarget(
-  { name, model, upstream }: Pick<Target, 'name' | 'model' | 'upstream'>,
-  now: () => number,
-): Target {
-  return {
-    name,
-    model,
-    upstream,
-    headerName: toHeaderValue(name),
-    circuit: createCircuitBreaker({ ...CIRCUIT, now }),
-    cooldownUntilMs: Number.NEGATIVE_INFINITY,
-    running: 0,
-    latencyMs: 0,
-    latencyAtMs: 0,
-  };
+  private toUpstream(spec: UpstreamSpec): Upstream {
+    const known = this.upstreams.get(spec.name);
+    if (known === undefined || known.spec.baseUrl !== spec.baseUrl) return new Upstream(spec);
+    known.update(spec);
+    return known;
+  }
 }
 
 /** Percent-encodes all characters outside visible ASCII. */

@@ -1,14 +1,14 @@
-// The time-outs of one attempt: one timer, for the phase that the attempt is in.
+// The time-outs of one call of an upstream: one timer, for the phase that the call is in.
 
+import { MovableTimer } from '../core/movable-timer.ts';
 import { OpenAiRefusal } from '../http/openai-error.ts';
-import type { UpstreamSpec } from './catalogue/model.ts';
+import type { Timeouts } from './catalogue/model.ts';
 import { READER_CHECK_MS, READER_CONTENDED_MS } from './limits.ts';
-import type { UpstreamPermits } from './upstream-permits.ts';
 
 type Phase = 'connect' | 'first_byte' | 'idle' | 'reader' | 'total';
 
 /** What callers are told. */
-const SENTENCES: Record<Phase, string> = {
+const LATE: Record<Phase, string> = {
   connect: 'The upstream could not be connected to in time',
   first_byte: 'The upstream did not begin to answer in time',
   idle: 'The upstream fell silent in the middle of its answer',
@@ -16,48 +16,48 @@ const SENTENCES: Record<Phase, string> = {
   total: 'The upstream took too long for its answer',
 };
 
-type Options = {
-  timeoutsMs: UpstreamSpec['timeoutsMs'];
-  isStream: boolean;
-  permits: UpstreamPermits;
-};
-
 export class TimeOuts {
   /** The time-out that has expired. */
   expired: Phase | undefined;
+  readonly startedAtMs = performance.now();
   private readonly controller = new AbortController();
-  private readonly options: Options;
-  private readonly startedAtMs = performance.now();
-  private timer: ReturnType<typeof setTimeout> | undefined;
+  private readonly timer = new MovableTimer(() => this.onDue());
+  private readonly timeoutsMs: Timeouts;
+  private readonly isStream: boolean;
+  /** Whether others wait for the upstream. */
+  private readonly isContended: () => boolean;
+  private phase: Phase = 'total';
   /** How long the upstream has waited for the caller: all times together, and since when it waits. */
   private readerMs = 0;
   private readerSinceMs: number | undefined;
 
-  constructor(options: Options) {
-    this.options = options;
+  constructor(timeoutsMs: Timeouts, isStream: boolean, isContended: () => boolean) {
+    this.timeoutsMs = timeoutsMs;
+    this.isStream = isStream;
+    this.isContended = isContended;
   }
 
-  /** Aborts when a time-out expires, and when the attempt is cancelled. */
+  /** Aborts when a time-out expires, and when the call is cancelled. */
   get signal(): AbortSignal {
     return this.controller.signal;
   }
 
-  /** Why the attempt has failed, for the caller; undefined while no time-out has expired. */
+  /** The time-out that has expired, for the caller. */
   get refusal(): OpenAiRefusal | undefined {
     if (this.expired === undefined) return undefined;
     const isReader = this.expired === 'reader';
-    return new OpenAiRefusal(isReader ? 'request-timeout' : 'upstream-timeout', SENTENCES[this.expired], {
+    return new OpenAiRefusal(isReader ? 'request-timeout' : 'upstream-timeout', LATE[this.expired], {
       code: isReader ? 'reader_timeout' : `upstream_${this.expired}_timeout`,
     });
   }
 
   /** The next thing must happen within its time, and everything within the total. */
   await(phase: 'first_byte' | 'idle' | 'total'): void {
-    const { timeoutsMs, isStream } = this.options;
+    const { timeoutsMs } = this;
     const nowMs = performance.now();
     if (this.readerSinceMs !== undefined) this.readerMs += nowMs - this.readerSinceMs;
     this.readerSinceMs = undefined;
-    this.set(phase, timeoutsMs[phase] ?? timeoutsMs[isStream ? 'idle' : 'total'], nowMs);
+    this.set(phase, timeoutsMs[phase] ?? timeoutsMs[this.isStream ? 'idle' : 'total'], nowMs);
   }
 
   /**
@@ -67,37 +67,37 @@ export class TimeOuts {
   awaitReader(): void {
     const nowMs = performance.now();
     this.readerSinceMs ??= nowMs;
-    const leftMs = this.options.timeoutsMs.reader - this.readerMs - (nowMs - this.readerSinceMs);
+    const leftMs = this.timeoutsMs.reader - this.readerMs - (nowMs - this.readerSinceMs);
     this.set('reader', Math.min(READER_CHECK_MS, Math.max(0, leftMs)), nowMs);
   }
 
   expire(phase: Phase): void {
-    clearTimeout(this.timer);
+    this.timer.clear();
     this.expired = phase;
-    this.controller.abort(new Error(SENTENCES[phase]));
+    this.controller.abort(new Error(LATE[phase]));
   }
 
-  /** Ends the time-outs. `cancels`: and the request, if it still runs. */
-  end(cancels: boolean): void {
-    clearTimeout(this.timer);
-    if (cancels) this.controller.abort();
+  /** No time-out expires any more. */
+  end(): void {
+    this.timer.clear();
+  }
+
+  /** Cancels the request, if it still runs. */
+  cancel(): void {
+    this.controller.abort();
   }
 
   private set(phase: Phase, withinMs: number, nowMs: number): void {
-    clearTimeout(this.timer);
-    const leftMs = this.options.timeoutsMs.total - (nowMs - this.startedAtMs);
-    const due = leftMs < withinMs ? 'total' : phase;
-    this.timer = setTimeout(() => this.onDue(due), Math.min(leftMs, withinMs));
+    const totalAtMs = this.startedAtMs + this.timeoutsMs.total;
+    this.phase = totalAtMs < nowMs + withinMs ? 'total' : phase;
+    this.timer.moveTo(Math.min(totalAtMs, nowMs + withinMs));
   }
 
-  private onDue(phase: Phase): void {
+  private onDue(): void {
+    const { reader } = this.timeoutsMs;
     const waitedMs = this.readerMs + performance.now() - (this.readerSinceMs ?? 0);
-    const { timeoutsMs, permits } = this.options;
-    // Others wait for the upstream.
-    const readerMsMax = permits.isContended()
-      ? Math.min(timeoutsMs.reader, READER_CONTENDED_MS)
-      : timeoutsMs.reader;
-    if (phase === 'reader' && waitedMs < readerMsMax) this.awaitReader();
-    else this.expire(phase);
+    const mostMs = this.isContended() ? Math.min(reader, READER_CONTENDED_MS) : reader;
+    if (this.phase === 'reader' && waitedMs < mostMs) this.awaitReader();
+    else this.expire(this.phase);
   }
 }

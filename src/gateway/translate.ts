@@ -2,10 +2,10 @@
 
 import { isObject, parseJson } from '../core/json.ts';
 import type { StreamTranslation, Translation } from './adapters/adapter.ts';
-import { AttemptFailure, nonsense, toldFailure } from './answer.ts';
+import { AttemptFailure, isErrorObject, nonsense } from './answer.ts';
 import type { UpstreamSpec } from './catalogue/model.ts';
-import { DONE, type EventBlocks, toBlock, toEvent } from './events.ts';
-import { isErrorObject, readError } from './upstream-error.ts';
+import { DONE, type EventBlock, toBlock, toEvent } from './events.ts';
+import { readError, toldFailure } from './upstream-error.ts';
 import type { Usage } from './usage.ts';
 
 const utf8 = new TextDecoder();
@@ -29,23 +29,18 @@ export function translateWhole(
 }
 
 /** Blocks of OpenAI's chunks; the end is marked where the upstream has come to its own. */
-export function translateBlocks(blocks: EventBlocks, translation: StreamTranslation): EventBlocks {
+export async function* translateBlocks(
+  blocks: AsyncIterable<EventBlock>,
+  translation: StreamTranslation,
+): AsyncGenerator<EventBlock, undefined> {
   let marked = false;
-  return {
-    async next() {
-      for (;;) {
-        const block = await blocks.next();
-        if (block === undefined) return undefined;
-        let text = '';
-        for (const event of block.events)
-          for (const chunk of translation.event(event)) text += toEvent(chunk);
-        if (translation.done() && !marked) {
-          marked = true;
-          text += DONE;
-        }
-        if (text !== '') return toBlock(Buffer.from(text));
-      }
-    },
-    cancel: blocks.cancel,
-  };
+  for await (const { events } of blocks) {
+    let text = '';
+    for (const event of events) for (const chunk of translation.event(event)) text += toEvent(chunk);
+    if (translation.done() && !marked) {
+      marked = true;
+      text += DONE;
+    }
+    if (text !== '') yield toBlock(Buffer.from(text));
+  }
 }

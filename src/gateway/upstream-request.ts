@@ -2,104 +2,72 @@
 // operator decides whose account at an upstream is used: the organisation and the project pass, in either direction,
 // only where the models file has `pass_organization`.
 
-import { isObject, type JsonObject } from '../core/json.ts';
-import type { TraceHeaders } from '../core/trace-context.ts';
+import { isObject } from '../core/json.ts';
 import { type Span, traceHeaders } from '../core/tracing.ts';
 import { OpenAiRefusal } from '../http/openai-error.ts';
-import type { Endpoint, Translation } from './adapters/adapter.ts';
-import { isText, UntranslatableRequest } from './adapters/adapter.ts';
+import { UntranslatableRequest } from './adapters/adapter.ts';
 import type { UpstreamSpec } from './catalogue/model.ts';
-import type { Call } from './model-call.ts';
-import type { Target, Upstream } from './targets.ts';
+import type { ModelCall } from './model-call.ts';
+import { isText } from './request.ts';
+import type { Upstream } from './targets.ts';
 
 /**
- * The body for a target: the caller's own members with the target's model name, and a request for usage if a stream
- * would not contain it; translated if the upstream has another protocol. Throws 400 for a request that this protocol
- * cannot express.
+ * The body for a model of an upstream: the caller's own members with that model's name, and a request for usage if a stream would not
+ * contain it; translated if the upstream has another protocol. Throws 400 for a request that this protocol cannot express.
  */
 export function bodyFor(
-  { model, upstream }: Target,
-  { request, endpoint, includeUsage }: Pick<Call, 'request' | 'endpoint' | 'includeUsage'>,
+  { adapter: { translation }, spec }: Pick<Upstream, 'adapter' | 'spec'>,
+  model: string,
+  { request, endpoint }: Pick<ModelCall, 'request' | 'endpoint'>,
 ): string {
   const { body } = request;
-  const translation = upstream?.adapter.translation;
-  if (translation !== undefined) return translate(body, translation, model);
-  const asksForUsage =
-    request.stream && isText(endpoint) && !includeUsage && upstream?.spec.streamUsage === true;
-  if (!asksForUsage) return JSON.stringify({ ...body, model });
+  if (translation !== undefined) {
+    try {
+      return JSON.stringify(translation.request(body, model));
+    } catch (error) {
+      if (!(error instanceof UntranslatableRequest)) throw error;
+      throw new OpenAiRefusal('malformed', error.message, { param: error.param });
+    }
+  }
+  if (!request.stream || request.includesUsage || !isText(endpoint) || !spec.streamUsage)
+    return JSON.stringify({ ...body, model });
   const options = isObject(body['stream_options']) ? body['stream_options'] : {};
   return JSON.stringify({ ...body, model, stream_options: { ...options, include_usage: true } });
 }
 
-function translate(body: JsonObject, translation: Translation, model: string): string {
-  try {
-    return JSON.stringify(translation.request(body, model));
-  } catch (error) {
-    if (!(error instanceof UntranslatableRequest)) throw error;
-    throw new OpenAiRefusal('malformed', error.message, { param: error.param });
-  }
-}
-
-/** The headers are made once, because most requests have no others. */
-type Address = { url: string; headers: Headers };
-
-/** By the specification, so that a reload begins anew. */
-const addresses = new WeakMap<UpstreamSpec, Map<string, Address>>();
-
-/** The URL and headers of a model, made once, since neither changes. */
-export function addressOf({ spec, adapter }: Upstream, endpoint: Endpoint, model: string): Address {
-  const known = addresses.get(spec) ?? new Map<string, Address>();
-  addresses.set(spec, known);
+/** The URL and headers of a model, made once, since most requests have no other headers. */
+export function addressOf(
+  { spec, adapter, addresses }: Upstream,
+  endpoint: ModelCall['endpoint'],
+  model: string,
+): { url: string; headers: Headers } {
   const key = `${endpoint} ${model}`;
-  const found = known.get(key);
-  if (found !== undefined) return found;
-  const { url, headers: own } = adapter.target({ ...spec, endpoint, model });
-  const headers = new Headers({
-    ...own,
+  const known = addresses.get(key);
+  if (known !== undefined) return known;
+  const { url, headers } = adapter.target({ ...spec, endpoint, model });
+  const all = {
+    ...headers,
     ...spec.headers,
     'content-type': 'application/json',
     'accept-encoding': 'identity',
-  });
-  const address = { url, headers };
-  known.set(key, address);
+  };
+  const address = { url, headers: new Headers(all) };
+  addresses.set(key, address);
   return address;
 }
 
-type UpstreamRequest = {
-  address: Address;
-  upstream: Upstream;
-  call: Pick<Call, 'headers' | 'trace' | 'caller'>;
-  body: string;
-  /** Of the attempt; the upstream is told of its trace. */
-  span: Span | undefined;
-};
-
-export function sendRequest(
-  { address: { url, headers }, upstream, call, body, span }: UpstreamRequest,
-  signal: AbortSignal,
-): Promise<Response> {
-  const passed = headersFor(upstream.spec, call, body);
-  const trace = traceHeaders(span ?? call.trace);
-  return fetch(url, {
-    method: 'POST',
-    body,
-    headers: passed === undefined && trace === undefined ? headers : withFurther(headers, passed, trace),
-    redirect: 'manual',
-    signal,
-  });
-}
-
-/** Those of the caller replace none of the upstream's own. */
-function withFurther(
+/** The headers of one call; those of the caller replace none of the upstream's own. */
+export function headersOf(
   own: Headers,
-  passed: Record<string, string> | undefined,
-  trace: TraceHeaders | undefined,
+  { spec }: Upstream,
+  { call, body, span }: { call: ModelCall; body: string; span: Span | undefined },
 ): Headers {
+  const trace = traceHeaders(span ?? call.trace);
+  if (call.headers === undefined && trace === undefined) return own;
   const headers = new Headers(own);
-  if (passed !== undefined)
-    for (const [name, value] of Object.entries(passed)) if (!own.has(name)) headers.set(name, value);
-  if (trace !== undefined) headers.set('traceparent', trace.traceparent);
-  if (trace?.tracestate !== undefined) headers.set('tracestate', trace.tracestate);
+  const passed = headersFor(spec, call, body);
+  for (const [name, value] of Object.entries(passed)) if (!headers.has(name)) headers.set(name, value);
+  for (const [name, value] of Object.entries(trace ?? {})) headers.set(name, value);
   return headers;
 }
 
@@ -140,8 +108,6 @@ const TO_CALLERS = [
   ]),
 ];
 
-const TO_CALLERS_WITH_ORGANIZATION = [...TO_CALLERS, ...ORGANIZATION];
-
 /**
  * A caller's headers that an upstream may see; undefined for none, as in most requests. `requestId`: that of the access
  * log, which is the caller's own where it is well-formed.
@@ -160,10 +126,9 @@ export function readCallersHeaders(headers: Headers, requestId: string): Record<
 /** The headers of the caller that this upstream receives: none lets one workspace be taken for another. */
 function headersFor(
   spec: UpstreamSpec,
-  { headers, caller }: Pick<Call, 'headers' | 'caller'>,
+  { headers = {}, caller }: Pick<ModelCall, 'headers' | 'caller'>,
   body: string,
-): Record<string, string> | undefined {
-  if (headers === undefined) return undefined;
+): Record<string, string> {
   const toSent = (name: string, value: string): string => {
     if (name === 'idempotency-key') return toSharedIdempotencyKey(value, caller, body);
     if (name === 'openai-beta') return keepBetas(value, spec.betas ?? BETAS);
@@ -178,7 +143,11 @@ function headersFor(
  * An upstream answers a repeated key from memory. So the key is bound to the API key that sent it, and to the body:
  * the parts of a batch, and other targets, are other requests.
  */
-function toSharedIdempotencyKey(value: string, { workspaceId, keyId }: Call['caller'], body: string): string {
+function toSharedIdempotencyKey(
+  value: string,
+  { workspaceId, keyId }: ModelCall['caller'],
+  body: string,
+): string {
   const hash = new Bun.CryptoHasher('sha256').update(JSON.stringify([workspaceId, keyId, value]));
   return `atrium-${hash.update(body).digest('base64url')}`;
 }
@@ -193,9 +162,11 @@ const keepBetas = (value: string, allowed: readonly string[]): string =>
 /** The upstream's headers that callers may see. */
 export function passedHeaders(headers: Headers, { passOrganization }: UpstreamSpec): Record<string, string> {
   const passed: Record<string, string> = {};
-  for (const name of passOrganization ? TO_CALLERS_WITH_ORGANIZATION : TO_CALLERS) {
+  const pass = (name: string): void => {
     const value = headers.get(name);
     if (value !== null) passed[name] = value;
-  }
+  };
+  TO_CALLERS.forEach(pass);
+  if (passOrganization) ORGANIZATION.forEach(pass);
   return passed;
 }

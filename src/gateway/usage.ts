@@ -1,6 +1,6 @@
 // Tokens as the upstream reports them, else estimated; and their cost.
 
-import { isObject, type Json, type JsonObject, parseJson } from '../core/json.ts';
+import { isObject, type Json, type JsonObject } from '../core/json.ts';
 import { CHECKED_BYTES_MAX, HEAD_BYTES, TAIL_BYTES } from './limits.ts';
 import type { GatewayRequest } from './request.ts';
 
@@ -86,6 +86,9 @@ export function estimateCompletion(answer: Uint8Array): number {
 const utf8 = new TextDecoder();
 const latin1 = new TextDecoder('latin1');
 
+/** An object with objects of numbers in it. */
+const USAGE = /"usage"\s*:\s*(\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\})/;
+
 /**
  * The usage in a whole answer, and the answer itself, whose numbers may have lost digits. Throws where it is no JSON object.
  * A large answer is not parsed where both ends, at which servers write lists, errors and usage, show an ordinary one.
@@ -94,40 +97,21 @@ export function checkAnswer(answer: Uint8Array): { usage: Usage | undefined; val
   if (answer.length > CHECKED_BYTES_MAX) {
     const head = latin1.decode(answer.subarray(0, HEAD_BYTES)).trimStart();
     const tail = latin1.decode(answer.subarray(-TAIL_BYTES)).trimEnd();
-    if (!head.startsWith('{') || !tail.endsWith('}')) throw new Error('the answer is no JSON object');
-    const usage = usageIn(tail);
-    const isOrdinary =
-      /"(?:choices|data)"\s*:\s*\[/.test(head) && !head.includes('"error"') && !tail.includes('"error"');
-    if (
-      isOrdinary &&
-      (usage !== undefined ||
-        !Buffer.from(answer.buffer, answer.byteOffset, answer.length).includes('"usage"'))
-    )
-      return { usage };
+    const isWhole = head.startsWith('{') && tail.endsWith('}') && !`${head}${tail}`.includes('"error"');
+    const usage = fromUsage(tryParse(USAGE.exec(tail)?.[1] ?? ''));
+    if (isWhole && usage !== undefined && /"(?:choices|data)"\s*:\s*\[/.test(head)) return { usage };
   }
   const value: unknown = JSON.parse(utf8.decode(answer));
   if (!isObject(value)) throw new Error('the answer is no JSON object');
   return { usage: fromUsage(value['usage']), value };
 }
 
-/** The usage in the last bytes of an answer. */
-function usageIn(tail: string): Usage | undefined {
-  const found = tail.lastIndexOf('"usage"');
-  const start = found === -1 ? -1 : tail.indexOf('{', found);
+function tryParse(text: string): unknown {
   try {
-    return start === -1 ? undefined : fromUsage(parseJson(firstObject(tail.slice(start))));
+    return JSON.parse(text);
   } catch {
     return undefined;
   }
-}
-
-function firstObject(text: string): string {
-  let depth = 0;
-  for (let at = 0; at < text.length; at++) {
-    if (text[at] === '{') depth += 1;
-    else if (text[at] === '}' && --depth === 0) return text.slice(0, at + 1);
-  }
-  return '';
 }
 
 /** OpenAI's usage object. Some servers name the sides input and output. */

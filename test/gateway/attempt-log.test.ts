@@ -3,11 +3,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { TraceContext } from '../../src/core/trace-context.ts';
 import { AttemptFailure } from '../../src/gateway/answer.ts';
-import { createAttemptLog } from '../../src/gateway/attempt-log.ts';
-import type { CatalogueSpec } from '../../src/gateway/catalogue/model.ts';
-import { BUILT_IN_CATALOGUE } from '../../src/gateway/catalogue/model.ts';
-import { ATTEMPT_LOG_BURST, ATTEMPT_LOG_INTERVAL_MS } from '../../src/gateway/limits.ts';
-import { createTargets, type Target } from '../../src/gateway/targets.ts';
+import { AttemptLog } from '../../src/gateway/attempt-log.ts';
+import { Target } from '../../src/gateway/targets.ts';
 import { OpenAiRefusal } from '../../src/http/openai-error.ts';
 import { createClient } from '../acceptance/gateway/client.ts';
 import { eventually } from '../support/child.ts';
@@ -30,34 +27,17 @@ type Line = {
 };
 
 describe('under an outage', () => {
-  const targetOf = (): Target => {
-    const catalogue: CatalogueSpec = BUILT_IN_CATALOGUE;
-    const [weighted] = createTargets().build(catalogue).models[0]?.targets ?? [];
-    if (weighted === undefined) throw new Error('no target');
-    return weighted.target;
-  };
+  const targetOf = (): Target => new Target({ model: 'm', upstream: undefined }, () => 0);
   function setting() {
-    let nowMs = 0;
     const lines: Partial<Line>[] = [];
-    const logFailed = createAttemptLog({ warn: (fields) => void lines.push(fields) }, () => nowMs);
-    const failure = new AttemptFailure(new OpenAiRefusal('upstream-failed', 'It failed'), {
-      next: 'same',
-      status: 503,
-    });
-    return {
-      lines,
-      advance: (ms: number) => {
-        nowMs += ms;
-      },
-      fail: (target: Target, trace?: TraceContext) =>
-        logFailed({
-          target,
-          call: { modelId: 'm', requestId: 'r', trace },
-          number: 2,
-          failure,
-          startedAtMs: nowMs - 7,
-        }),
+    const log = new AttemptLog({ warn: (fields) => void lines.push(fields) });
+    const refusal = new OpenAiRefusal('upstream-failed', 'It failed');
+    const failure = new AttemptFailure(refusal, { next: 'same', status: 503 });
+    const fail = (target: Target, trace?: TraceContext): void => {
+      const call = { modelId: 'm', requestId: 'r', trace };
+      log.note({ target, call, number: 2, startedAtMs: performance.now() }, failure);
     };
+    return { lines, fail };
   }
 
   test('a line names the trace of its request, which is not the current one where it is not sampled', () => {
@@ -70,37 +50,23 @@ describe('under an outage', () => {
     expect(lines[1]).not.toHaveProperty('trace_id');
   });
 
-  test('a few lines at once and then few, which say how many were left out', () => {
-    const { lines, advance, fail } = setting();
-    const target = targetOf();
-    for (let index = 0; index < 1000; index++) fail(target);
-    expect(lines).toHaveLength(ATTEMPT_LOG_BURST);
-    advance(ATTEMPT_LOG_INTERVAL_MS);
-    for (let index = 0; index < 1000; index++) fail(target);
-    expect(lines).toHaveLength(ATTEMPT_LOG_BURST + 1);
+  test('a few lines of each target, the next of which says how many were left out', () => {
+    const { lines, fail } = setting();
+    const [one, other] = [targetOf(), targetOf()];
+    for (let index = 0; index < 1000; index++) fail(one);
+    fail(other);
+    expect(lines).toHaveLength(11);
+    expect(lines.at(-1)?.omitted).toBeUndefined();
+    one.logged.sinceMs -= 60_000;
+    fail(one);
     expect(lines.at(-1)).toMatchObject({
       model: 'm',
       attempt: 2,
       kind: 'upstream-failed',
       status: 503,
-      ms: 7,
       request_id: 'r',
-      omitted: 1000 - ATTEMPT_LOG_BURST,
+      omitted: 990,
     });
-    for (let second = 0; second < 600; second++) {
-      advance(1000);
-      for (let index = 0; index < 100; index++) fail(target);
-    }
-    expect(lines.length).toBeLessThanOrEqual(ATTEMPT_LOG_BURST + 2 + 600_000 / ATTEMPT_LOG_INTERVAL_MS);
-  });
-
-  test('of one target, others are told all the same', () => {
-    const { lines, fail } = setting();
-    const [one, other] = [targetOf(), targetOf()];
-    for (let index = 0; index < 100; index++) fail(one);
-    fail(other);
-    expect(lines).toHaveLength(ATTEMPT_LOG_BURST + 1);
-    expect(lines.at(-1)?.omitted).toBeUndefined();
   });
 });
 

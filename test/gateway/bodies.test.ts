@@ -3,12 +3,12 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { parseModelsFile } from '../../src/gateway/catalogue/file.ts';
-import { answerLocally } from '../../src/gateway/local/index.ts';
+import { echo } from '../../src/gateway/local/echo.ts';
 import { GatewayRequest, readRequest } from '../../src/gateway/request.ts';
-import { createTargets } from '../../src/gateway/targets.ts';
+import { Targets } from '../../src/gateway/targets.ts';
 import { bodyFor } from '../../src/gateway/upstream-request.ts';
 
-const { models } = createTargets().build(
+const models = new Targets().build(
   parseModelsFile(
     JSON.stringify({
       upstreams: {
@@ -22,17 +22,17 @@ const { models } = createTargets().build(
       },
     }),
     () => undefined,
-  ),
+  ).models,
 );
 
 async function sent(
   body: string,
-  { model = 'told', endpoint = 'chat' as 'chat' | 'embeddings', includeUsage = false } = {},
+  { model = 'told', endpoint = 'chat' as 'chat' | 'embeddings' } = {},
 ): Promise<string> {
   const target = models.find(({ id }) => id === model)?.targets[0]?.target;
-  if (target === undefined) throw new Error(`no model ${model}`);
+  if (target?.upstream === undefined) throw new Error(`no model ${model}`);
   const request = await readRequest(Buffer.from(body));
-  return bodyFor(target, { request, endpoint, includeUsage });
+  return bodyFor(target.upstream, target.model, { request, endpoint });
 }
 
 test('the name of the model is the upstream’s', async () => {
@@ -82,7 +82,7 @@ const CASES: [name: string, body: string, options: Parameters<typeof sent>[1], e
   [
     'unless the caller asks for it',
     '{"model":"told","stream":true,"stream_options":{"include_usage":true}}',
-    { includeUsage: true },
+    {},
     '{"model":"theirs","stream":true,"stream_options":{"include_usage":true}}',
   ],
   ['or nothing is streamed', '{"model":"told","stream":false}', {}, '{"model":"theirs","stream":false}'],
@@ -153,13 +153,11 @@ describe('a request that another area makes as an object', () => {
     const request = new GatewayRequest({ messages, toJSON } as never);
     const call = {
       endpoint: 'chat' as const,
-      modelId: 'local-echo',
       request,
-      includeUsage: false,
       signal: new AbortController().signal,
       caller: { workspaceId: 'w', email: '', keyId: '', limits: {} },
     };
-    const answer = await answerLocally('local-echo', call, async () => new Float32Array());
+    const answer = await echo(call);
     if (answer.kind !== 'whole') throw new Error('it is a stream');
     expect(Buffer.from(answer.bytes).toString()).toContain('Echo: one two');
   });

@@ -1,9 +1,8 @@
 // The catalogue that holds: read again when it is told to, never a step back.
 
 import { expect, test } from 'bun:test';
-import { createCatalogue } from '../../src/gateway/catalogue/current.ts';
-import { toSource } from '../../src/gateway/catalogue/source.ts';
-import { createTargets } from '../../src/gateway/targets.ts';
+import { CatalogueKeeper, toSource } from '../../src/gateway/catalogue/current.ts';
+import { Targets } from '../../src/gateway/targets.ts';
 import { silentLog } from '../support/database.ts';
 
 /** An upstream whose list is given, slowly, as it was when it was asked for. */
@@ -25,8 +24,7 @@ function listing() {
     openai: { baseUrl: `http://127.0.0.1:${server.port}`, apiKey: undefined },
     variable: () => undefined,
   });
-  const { build, buildUnlisted } = createTargets();
-  const catalogue = createCatalogue({ source, build, buildUnlisted, log: silentLog });
+  const catalogue = new CatalogueKeeper({ source, targets: new Targets(), log: silentLog });
   return {
     catalogue,
     asked: () => asked,

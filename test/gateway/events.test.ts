@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { type EventBlocks, parseEvents, readBlocks, renderEvent } from '../../src/gateway/events.ts';
+import { type EventBlock, parseEvents, readBlocks, renderEvent } from '../../src/gateway/events.ts';
 
 /** The bytes in pieces that end where the cuts are. */
 function inPieces(bytes: Uint8Array, cuts: readonly number[], death?: Error): ReadableStream<Uint8Array> {
@@ -19,13 +19,10 @@ function inPieces(bytes: Uint8Array, cuts: readonly number[], death?: Error): Re
   });
 }
 
-async function readAll(blocks: EventBlocks): Promise<string[]> {
+async function readAll(blocks: AsyncIterable<EventBlock>): Promise<string[]> {
   const all: string[] = [];
-  for (;;) {
-    const block = await blocks.next();
-    if (block === undefined) return all;
-    all.push(Buffer.from(block.bytes).toString());
-  }
+  for await (const { bytes } of blocks) all.push(Buffer.from(bytes).toString());
+  return all;
 }
 
 const parse = (text: string) => parseEvents(text).map(({ name, data }) => ({ name, data }));
@@ -116,7 +113,7 @@ describe('at the end of a stream', () => {
 
   test('half an event is told as a broken stream, after the whole ones', async () => {
     const blocks = readBlocks(inPieces(Buffer.from('data: {"a":1}\n\ndata: {"b":'), [15]));
-    expect(Buffer.from((await blocks.next())?.bytes ?? []).toString()).toBe('data: {"a":1}\n\n');
+    expect(Buffer.from((await blocks.next()).value?.bytes ?? []).toString()).toBe('data: {"a":1}\n\n');
     await expect(blocks.next()).rejects.toThrow('within an event');
   });
 
@@ -131,7 +128,6 @@ test('an event that never ends is refused before it fills the memory', async () 
   const endless = new ReadableStream<Uint8Array>({ pull: (controller) => controller.enqueue(piece) });
   const blocks = readBlocks(endless);
   await expect(blocks.next()).rejects.toThrow('too large');
-  blocks.cancel();
 });
 
 test('data that is a JSON object is parsed; `[DONE]` and other data are not', () => {

@@ -1,20 +1,22 @@
 // However a request ends, nothing of it stays: no place, no listener, no request that runs, nothing reserved.
 
-import { describe, expect, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { systemClock } from '../../src/core/clock.ts';
 import { unavailable } from '../../src/core/errors.ts';
 import { UsageRecords } from '../../src/gateway/accounting/usage-records.ts';
-import type { Reservation } from '../../src/gateway/allowances.ts';
-import { createAnswerCache } from '../../src/gateway/cache.ts';
-import { parseModelsFile } from '../../src/gateway/catalogue/file.ts';
+import { AttemptLog } from '../../src/gateway/attempt-log.ts';
+import { Attempts } from '../../src/gateway/attempts.ts';
+import { AnswerCache } from '../../src/gateway/cache.ts';
+import { CatalogueKeeper } from '../../src/gateway/catalogue/current.ts';
 import type { ChatPart } from '../../src/gateway/chat-call.ts';
-import { createConnectProbe } from '../../src/gateway/connect-probe.ts';
-import { createExecute } from '../../src/gateway/execute.ts';
+import { createStreamChat } from '../../src/gateway/conversation.ts';
 import type { Served } from '../../src/gateway/model-call.ts';
 import { readRequest } from '../../src/gateway/request.ts';
-import { createServe } from '../../src/gateway/serve.ts';
-import { createStreamChat } from '../../src/gateway/stream-chat.ts';
-import { createTargets } from '../../src/gateway/targets.ts';
+import { ModelService, type ServeDeps } from '../../src/gateway/serve.ts';
+import { Targets } from '../../src/gateway/targets.ts';
 import { eventually } from '../support/child.ts';
 import { silentLog } from '../support/database.ts';
 import { machineNow } from '../support/machine-time.ts';
@@ -49,6 +51,8 @@ const FAULTS = [
 ];
 
 const mock = await shared(startMockUpstream());
+const folder = mkdtempSync(join(tmpdir(), 'atrium-leftovers-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** Counts who listens. */
 function listened(): { controller: AbortController; signal: AbortSignal; listeners: () => number } {
@@ -85,28 +89,30 @@ function setting({
   readerMs = 120_000,
 } = {}) {
   const timeout_ms = { first_byte: silenceMs, idle: silenceMs, total: totalMs, reader: readerMs };
-  const targets = createTargets();
-  const catalogue = targets.build(
-    parseModelsFile(
-      JSON.stringify({
-        upstreams: {
-          mock: { base_url: `${url}/v1`, retries: 1, timeout_ms, concurrency: { max: 4, queue: 100 } },
-        },
-        models: Object.fromEntries([
-          ...FAULTS.map((fault) => [fault, { targets: [{ upstream: 'mock', model: fault }] }]),
-          ['echo', { targets: [{ model: 'local-echo' }] }],
-        ]),
-      }),
-      () => undefined,
-    ),
-  );
+  const targets = new Targets();
+  const path = join(folder, `${crypto.randomUUID()}.json`);
+  const file = {
+    upstreams: {
+      mock: { base_url: `${url}/v1`, retries: 1, timeout_ms, concurrency: { max: 4, queue: 100 } },
+    },
+    models: Object.fromEntries([
+      ...FAULTS.map((fault) => [fault, { targets: [{ upstream: 'mock', model: fault }] }]),
+      ['echo', { targets: [{ model: 'local-echo' }] }],
+    ]),
+  };
+  writeFileSync(path, JSON.stringify(file));
+  const catalogue = new CatalogueKeeper({
+    source: { kind: 'file', path, variable: () => undefined },
+    targets,
+    log: silentLog,
+  });
   const shutdown = new AbortController();
   let accounts = 0;
   const outcomes: string[] = [];
   const reserved = new Set<object>();
-  const serve = createServe({
-    catalogue: { current: () => catalogue },
-    cache: createAnswerCache(),
+  const service = new ModelService({
+    catalogue,
+    cache: new AnswerCache(),
     keepAliveMs,
     shutdown: shutdown.signal,
     firstToken: { observe: () => undefined },
@@ -114,14 +120,13 @@ function setting({
       reserve: async () => {
         const reservation = { headers: () => ({}), settle: () => void reserved.delete(reservation) };
         reserved.add(reservation);
-        return reservation as unknown as Reservation;
+        return reservation;
       },
     },
-    execute: createExecute({
+    attempts: new Attempts({
       keepAliveMs,
-      connectProbe: createConnectProbe(),
-      attempts: new Map(),
-      logFailedAttempt: () => undefined,
+      connectsDirectly: true,
+      log: new AttemptLog(silentLog),
       embed: async (texts) => new Float32Array(texts.length * 384),
       random: () => 0,
     }),
@@ -133,10 +138,10 @@ function setting({
       clock: systemClock,
       log: silentLog,
     }),
-  });
+  } as unknown as ServeDeps);
   const begin = async (model: string, stream: boolean, signal: AbortSignal): Promise<Served> => {
     const body = { model, stream, messages: [{ role: 'user', content: 'hello' }] };
-    return serve({
+    return service.serve({
       endpoint: 'chat',
       headers: {},
       atMostOnce: false,
@@ -147,11 +152,10 @@ function setting({
     });
   };
   return {
-    serve,
     accounts: () => accounts,
     outcomes,
     shutdown,
-    streamChat: createStreamChat({ serve, catalogue: { current: () => catalogue } }),
+    streamChat: createStreamChat({ service, catalogue }),
     /** Whether nothing is left. */
     async rests(): Promise<void> {
       await eventually('what was reserved to be settled', () => reserved.size === 0);
@@ -191,7 +195,7 @@ for (const fault of FAULTS) {
 }
 
 test('a client that reads nothing, and stays, holds nothing for longer than the total time-out', async () => {
-  const { begin, rests, accounts } = setting({ totalMs: 1000 });
+  const { begin, rests, accounts } = setting({ totalMs: 1000, silenceMs: PATIENT_MS });
   const served = await begin('trickle+ms=20+words=100', true, new AbortController().signal);
   if (served.kind !== 'stream') throw new Error('it is no stream');
   await rests();

@@ -1,7 +1,7 @@
 // Passages are embedded by an upstream's model, also after the upstream has failed, and the calls are in the workspace's account.
 
 import { expect, test } from 'bun:test';
-import { createModelEmbeddings } from '../../src/gateway/endpoints/model-embeddings.ts';
+import { createKeptEmbeddings } from '../../src/gateway/kept-embeddings.ts';
 import { createCaller } from '../acceptance/support/caller.ts';
 import { createLibrary, freshName } from '../acceptance/support/library.ts';
 import { eventually } from '../support/child.ts';
@@ -17,17 +17,12 @@ test('components are understood in every form that JSON has for numbers', async 
     fallbacks: [],
   };
   const row = '[5.882193727302365e-05, -0.0, 1E2, 0.1234567890123456789012345, 1e-320, 3]';
-  const embeddings = createModelEmbeddings({
-    embeddings: async () => ({
-      kind: 'whole',
-      status: 200,
-      headers: {},
-      bytes: Buffer.from(`{"data": [{"object": "embedding", "index": 0, "embedding": ${row}}]}`),
-    }),
+  const bytes = Buffer.from(`{"data": [{"object": "embedding", "index": 0, "embedding": ${row}}]}`);
+  const embeddings = createKeptEmbeddings({
+    service: { serve: async () => ({ kind: 'whole', status: 200, headers: {}, bytes }) },
     embed: async () => expect.unreachable(),
-    catalogue: { current: () => ({ models: [model] }) as never },
-    remaining: async () => expect.unreachable(),
-  });
+    catalogue: { current: () => ({ models: [model] }) },
+  } as never);
   const request = { model: 'emb', workspaceId: WORKSPACE, texts: ['a'] };
   const [vector] = await embeddings.embed(request, new AbortController().signal);
   expect([...(vector as Float32Array)]).toEqual([

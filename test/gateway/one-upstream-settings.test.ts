@@ -2,7 +2,7 @@
 
 import { expect, test } from 'bun:test';
 import { loadConfig } from '../../src/config.ts';
-import { toSource } from '../../src/gateway/catalogue/source.ts';
+import { toSource } from '../../src/gateway/catalogue/current.ts';
 
 test('time-outs are those that official clients and models that reason need', () => {
   const { openai } = loadConfig({ OPENAI_BASE_URL: 'https://models.example/v1' }).gateway;

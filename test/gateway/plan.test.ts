@@ -1,11 +1,10 @@
 // Which targets are asked, in which order.
 
 import { describe, expect, test } from 'bun:test';
-import { noteLatency } from '../../src/gateway/balance.ts';
+import { planAttempts } from '../../src/gateway/attempts.ts';
+import { toSource } from '../../src/gateway/catalogue/current.ts';
 import type { ModelSpec, UpstreamSpec } from '../../src/gateway/catalogue/model.ts';
-import { toSource } from '../../src/gateway/catalogue/source.ts';
-import { planAttempts } from '../../src/gateway/execute.ts';
-import { createTargets, type Target } from '../../src/gateway/targets.ts';
+import { type Target, Targets } from '../../src/gateway/targets.ts';
 
 const source = toSource({
   modelsFile: undefined,
@@ -41,13 +40,8 @@ const spec = ({ id = 'm', strategy = 'weighted', targets, fallbacks = [] }: Sett
 /** A catalogue of these models, and the plan of the first one. */
 function setting(models: Setting[]) {
   let nowMs = 0;
-  const targets = createTargets(() => nowMs);
-  const catalogue = targets.build({
-    models: models.map(spec),
-    defaults: { chat: undefined, embeddings: 'local-multilingual-e1' },
-    statedDefaults: {},
-  });
-  const model = catalogue.models[0];
+  const targets = new Targets(() => nowMs);
+  const [model] = targets.build(models.map(spec));
   if (model === undefined) throw new Error('no model');
   const target = (name: string): Target => {
     const found = [...targets.all()].find((each) => each.name === name);
@@ -60,7 +54,7 @@ function setting(models: Setting[]) {
       nowMs += ms;
     },
     plan: (random: () => number = Math.random) =>
-      planAttempts(model, { nowMs, random }).map((attempt) => attempt.target.name),
+      planAttempts(model, nowMs, random).map((attempt) => attempt.target.name),
   };
 }
 
@@ -184,25 +178,25 @@ describe('by latency', () => {
 
   test('the quicker of two comes first', () => {
     const { plan, target } = two();
-    noteLatency(target('slow/x'), 500, 0);
-    noteLatency(target('quick/x'), 20, 0);
+    target('slow/x').noteLatency(500, 0);
+    target('quick/x').noteLatency(20, 0);
     expect(share(plan, 'quick/x')).toBe(1);
   });
 
   test('one that is quick but busy gives way', () => {
     const { plan, target } = two();
-    noteLatency(target('slow/x'), 500, 0);
-    noteLatency(target('quick/x'), 20, 0);
+    target('slow/x').noteLatency(500, 0);
+    target('quick/x').noteLatency(20, 0);
     target('quick/x').running = 30;
     expect(share(plan, 'slow/x')).toBe(1);
   });
 
   test('one that was slow once is tried again when that is long ago', () => {
     const { plan, target, advance } = two();
-    noteLatency(target('slow/x'), 5000, 0);
+    target('slow/x').noteLatency(5000, 0);
     for (let at = 0; at < 60; at++) {
       advance(1000);
-      noteLatency(target('quick/x'), 100, at * 1000);
+      target('quick/x').noteLatency(100, at * 1000);
     }
     expect(plan()[0]).toBe('slow/x');
   });
@@ -213,7 +207,7 @@ describe('by latency', () => {
       'x',
     ]);
     const { plan, target } = setting([{ strategy: 'latency', targets }]);
-    for (let index = 0; index < 8; index++) noteLatency(target(`u${index}/x`), 100 + index, 0);
+    for (let index = 0; index < 8; index++) target(`u${index}/x`).noteLatency(100 + index, 0);
     const firsts = new Set(Array.from({ length: 500 }, () => plan()[0]));
     expect(firsts.size).toBeGreaterThanOrEqual(6);
     expect(share(plan, 'u0/x')).toBeLessThan(0.5);
@@ -233,29 +227,20 @@ describe('targets', () => {
   });
 
   test('of the same name ask whom they name', () => {
-    const targets = createTargets();
-    const { models } = targets.build({
-      models: [
-        spec({ id: 'm', targets: [[upstream('a/b'), 'c']] }),
-        spec({ id: 'n', targets: [[upstream('a'), 'b/c']] }),
-        spec({ id: 'o', targets: [[upstream('local'), 'local-echo']] }),
-        spec({ id: 'p', targets: [[undefined, 'local-echo']] }),
-      ],
-      defaults: { chat: undefined, embeddings: '' },
-      statedDefaults: {},
-    });
+    const models = new Targets().build([
+      spec({ id: 'm', targets: [[upstream('a/b'), 'c']] }),
+      spec({ id: 'n', targets: [[upstream('a'), 'b/c']] }),
+      spec({ id: 'o', targets: [[upstream('local'), 'local-echo']] }),
+      spec({ id: 'p', targets: [[undefined, 'local-echo']] }),
+    ]);
     const names = models.map((model) => model.targets[0]?.target.upstream?.spec.name);
     expect(names).toEqual(['a/b', 'a', 'local', undefined]);
   });
 
   test('keep what is known of them over a reload, unless their address is another', () => {
-    const targets = createTargets();
+    const targets = new Targets();
     const build = (each: UpstreamSpec) =>
-      targets.build({
-        models: [spec({ targets: [[each, 'x']] })],
-        defaults: { chat: undefined, embeddings: '' },
-        statedDefaults: {},
-      }).models[0]?.targets[0]?.target;
+      targets.build([spec({ targets: [[each, 'x']] })])[0]?.targets[0]?.target;
     const first = build(upstream('a'));
     const again = build(upstream('a', { retries: 7, concurrency: { max: 1, queue: 0 } }));
     expect(again).toBe(first as Target);

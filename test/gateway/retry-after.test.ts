@@ -1,13 +1,14 @@
 // How long an upstream that asks for patience is left alone: as long as it says, within bounds.
 
 import { describe, expect, test } from 'bun:test';
-import { createCircuitBreaker } from '../../src/core/circuit-breaker.ts';
-import { AttemptFailure, toRefusal } from '../../src/gateway/answer.ts';
+import type { AttemptFailure } from '../../src/gateway/answer.ts';
+import { AttemptLog } from '../../src/gateway/attempt-log.ts';
+import { Attempts } from '../../src/gateway/attempts.ts';
 import type { UpstreamSpec } from '../../src/gateway/catalogue/model.ts';
-import { createExecute, type ExecuteDeps } from '../../src/gateway/execute.ts';
-import { CIRCUIT } from '../../src/gateway/limits.ts';
 import { GatewayRequest } from '../../src/gateway/request.ts';
-import type { Model, Target } from '../../src/gateway/targets.ts';
+import { type Model, Target } from '../../src/gateway/targets.ts';
+import { refusedFailure } from '../../src/gateway/upstream-error.ts';
+import { silentLog } from '../support/database.ts';
 
 const MINUTE_MS = 60_000;
 const SPEC = {
@@ -19,12 +20,7 @@ const SPEC = {
 /** What becomes of a refusal with these headers. */
 function refusalOf(headers: Record<string, string>, status = 429): AttemptFailure {
   const body = Buffer.from('{"error":{"message":"later"}}');
-  const failure = toRefusal(new Response(null, { status, headers }), body, {
-    spec: SPEC,
-    explain: undefined,
-  });
-  if (!(failure instanceof AttemptFailure)) throw new Error('it is no failure');
-  return failure;
+  return refusedFailure(new Response(null, { status, headers }), body, { spec: SPEC });
 }
 
 describe('an upstream’s time to wait', () => {
@@ -49,29 +45,21 @@ describe('an upstream’s time to wait', () => {
 
 /** Asks a target that refuses so once; for how long it is left alone then. The target is a fake without an upstream. */
 async function restMsAfter(headers: Record<string, string>): Promise<number> {
-  const target: Target = {
-    name: 'fake/m',
-    headerName: 'fake/m',
-    model: 'local-multilingual-e1',
-    upstream: undefined,
-    running: 0,
-    circuit: createCircuitBreaker({ ...CIRCUIT, now: () => 0 }),
-    cooldownUntilMs: 0,
-    latencyMs: 0,
-    latencyAtMs: 0,
-  };
-  const model = { id: 'm', targets: [{ target, weight: 1 }], fallbacks: [] } as unknown as Model;
-  const execute = createExecute({
+  const target = new Target({ model: 'local-multilingual-e1', upstream: undefined }, () => 0);
+  const model: Model = { id: 'm', targets: [{ target, weight: 1 }], fallbacks: [] } as never;
+  Object.assign(model, { candidates: [model] });
+  const attempts = new Attempts({
     embed: () => Promise.reject(refusalOf(headers)),
-    attempts: new Map(),
-    logFailedAttempt: () => undefined,
-  } as unknown as ExecuteDeps);
+    log: new AttemptLog(silentLog),
+    connectsDirectly: true,
+    keepAliveMs: 15_000,
+  });
   const request = new GatewayRequest({ input: 'a text' });
   const call = { endpoint: 'embeddings', request, signal: new AbortController().signal } as never;
   const before = performance.now();
-  const answer = await execute(call, { model, last: undefined });
+  const answer = await attempts.run(call, { model, last: undefined });
   expect(answer).toMatchObject({ kind: 'whole', status: 429 });
-  return target.cooldownUntilMs - before;
+  return Math.max(0, target.cooldownUntilMs) - before;
 }
 
 test('an upstream that asks for an hour is asked again after a minute, one that asks for less after that', async () => {

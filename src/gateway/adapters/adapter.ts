@@ -2,12 +2,10 @@
 
 import type { JsonObject } from '../../core/json.ts';
 import type { StreamEvent } from '../events.ts';
+import type { Endpoint } from '../request.ts';
 import type { StreamMeter, Usage } from '../usage.ts';
 
-export type Endpoint = 'chat' | 'completions' | 'embeddings' | 'images';
-
-/** Whether the answers are texts, whose tokens count. */
-export const isText = (endpoint: Endpoint): boolean => endpoint === 'chat' || endpoint === 'completions';
+export type { Endpoint };
 
 export type AdapterRequest = {
   endpoint: Endpoint;

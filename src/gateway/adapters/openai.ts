@@ -1,6 +1,7 @@
 // OpenAI, and other providers with its protocol.
 
-import type { Adapter, Endpoint } from './adapter.ts';
+import type { Endpoint } from '../request.ts';
+import type { Adapter } from './adapter.ts';
 
 /** Below the base URL. */
 export const OPENAI_PATHS: Record<Endpoint, string> = {

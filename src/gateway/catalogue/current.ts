@@ -6,18 +6,18 @@ import { codeOf, explain, unavailable } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import { SettingsError } from '../../core/settings-reader.ts';
 import { OpenAiRefusal } from '../../http/openai-error.ts';
-import { isText } from '../adapters/adapter.ts';
 import { LISTING_RETRY_MS, LISTING_TTL_MS } from '../limits.ts';
-import type { ModelCall } from '../model-call.ts';
-import type { Catalogue, Model } from '../targets.ts';
-import { FileMistake, type ReadVariable } from './file-mistake.ts';
+import { type Endpoint, type GatewayRequest, isText } from '../request.ts';
+import type { Model, Targets } from '../targets.ts';
 import { listModels, namedModel } from './listing.ts';
 import {
   BUILT_IN_CATALOGUE,
   type CatalogueSpec,
+  FileMistake,
   isBuiltIn,
   MODEL_ID,
-  type ModelSpec,
+  type ReadVariable,
+  UPSTREAM_DEFAULTS,
   type UpstreamSpec,
 } from './model.ts';
 
@@ -26,140 +26,183 @@ export type CatalogueSource =
   | { kind: 'file'; path: string; variable: ReadVariable }
   | { kind: 'upstream'; upstream: UpstreamSpec };
 
+/** The models, in the order of the file, and by name. */
+export type Catalogue = Omit<CatalogueSpec, 'models'> & {
+  models: readonly Model[];
+  byId: ReadonlyMap<string, Model>;
+};
+
 /** Why the source could not be read the last time; `line`: of the models file, where the mistake is in one. */
 type Mistake = { message: string; line: number | undefined; atMs: number };
 
-export type CatalogueKeeper = ReturnType<typeof createCatalogue>;
-
-export function createCatalogue(deps: {
-  source: CatalogueSource;
-  build: (spec: CatalogueSpec) => Catalogue;
-  buildUnlisted: (spec: ModelSpec) => Model;
-  log: Logger;
-}) {
-  const { source, build, buildUnlisted, log } = deps;
-  let present: Catalogue | undefined = source.kind === 'built-in' ? build(BUILT_IN_CATALOGUE) : undefined;
-  let loading: Promise<Catalogue> | undefined;
-  let triedAtMs = Number.NEGATIVE_INFINITY;
-  let readAtMs = present === undefined ? undefined : performance.now();
-  let mistake: Mistake | undefined;
-  let timer: ReturnType<typeof setInterval> | undefined;
-
-  const load = (): Promise<Catalogue> => {
-    triedAtMs = performance.now();
-    loading ??= read(source)
-      .then((spec) => {
-        mistake = undefined;
-        present = source.kind === 'upstream' ? { ...build(spec), onMissing, unlisted } : build(spec);
-        readAtMs = performance.now();
-        return present;
-      })
-      .finally(() => {
-        loading = undefined;
-      });
-    return loading;
-  };
-  /** A requested model that is missing from an upstream's list may be new. */
-  const onMissing = (): void => {
-    if (performance.now() - triedAtMs > LISTING_RETRY_MS) void reload();
-  };
-  const unlisted = (name: string): Model | undefined => {
-    if (source.kind !== 'upstream' || isBuiltIn(name) || !MODEL_ID.test(name)) return undefined;
-    onMissing();
-    return buildUnlisted(namedModel(name, source.upstream));
-  };
-  const reload = async (): Promise<void> => {
-    // The list that is being read may be older than this request for a reload.
-    await loading?.catch(() => undefined);
-    try {
-      const { models } = await load();
-      log.info({ models: models.length }, 'the models are read');
-    } catch (error) {
-      const message = error instanceof Error ? error.message : String(error);
-      mistake = { ...toPublicMistake(error, source), atMs: performance.now() };
-      log.error({ reason: message }, 'the models cannot be read; those that were known go on to be served');
-    }
-  };
-
+/** Where the settings say that the models come from. */
+export function toSource(settings: {
+  modelsFile: string | undefined;
+  openai:
+    | { baseUrl: string; apiKey: string | undefined; timeoutMs?: number; idleTimeoutMs?: number }
+    | undefined;
+  variable: ReadVariable;
+}): CatalogueSource {
+  const { modelsFile, openai, variable } = settings;
+  if (modelsFile !== undefined) return { kind: 'file', path: modelsFile, variable };
+  if (openai === undefined) return { kind: 'built-in' };
+  const { baseUrl, apiKey, timeoutMs: total, idleTimeoutMs: idle } = openai;
+  const { timeoutsMs } = UPSTREAM_DEFAULTS;
+  const stated = { ...(total !== undefined && { total }), ...(idle !== undefined && { idle }) };
   return {
-    source,
-    /** When the current models were read; undefined if they never were. In monotonic milliseconds, as that of the mistake. */
-    readAtMs: () => readAtMs,
-    mistake: () => mistake,
-    /** Immediate, unless an upstream's list was never loaded: then it is requested. Throws 503 if that fails. */
-    current(): Catalogue | Promise<Catalogue> {
-      if (present !== undefined) return present;
-      return load().catch((error: unknown) => {
-        throw unavailable("The upstream's list of models cannot be had", { cause: error });
-      });
-    },
-    /** The current models, without any request. */
-    known: () => present,
-    /** Reads the source again; a mistake is logged, and the previous models stay in use. */
-    reload,
-    state: (): { state: 'ready' | 'degraded'; detail?: string } =>
-      mistake === undefined
-        ? { state: 'ready' }
-        : { state: 'degraded', detail: `the models cannot be read: ${mistake.message}` },
-    job: {
-      name: 'gateway.catalogue',
-      async start() {
-        // A file with a mistake stops the start; an upstream that is away does not.
-        if (source.kind === 'file') await load();
-        if (source.kind !== 'upstream') return;
-        await reload();
-        timer = setInterval(() => void reload(), LISTING_TTL_MS);
-      },
-      async stop() {
-        clearInterval(timer);
-      },
+    kind: 'upstream',
+    upstream: {
+      ...UPSTREAM_DEFAULTS,
+      name: 'openai',
+      baseUrl,
+      apiKey,
+      timeoutsMs: { ...timeoutsMs, ...stated },
     },
   };
 }
 
-/**
- * The model that is named, else the stated default of the endpoint. Throws 404, naming the models there are; 400 for one
- * that cannot do this; 501 where none can.
- */
-export function findModel(
-  catalogue: Catalogue,
-  { endpoint, request }: Pick<ModelCall, 'endpoint' | 'request'>,
-): Model {
-  const makesImages =
-    catalogue.unlisted !== undefined ||
-    catalogue.models.some(({ endpoints }) => endpoints.includes('images'));
-  if (endpoint === 'images' && !makesImages)
-    throw new OpenAiRefusal('not-implemented', 'No model that makes images is configured');
-  const name = request.model ?? catalogue.statedDefaults[endpoint];
-  if (name === undefined || name === '') {
-    throw new OpenAiRefusal('malformed', "The member 'model' is required", {
+export class CatalogueKeeper {
+  readonly source: CatalogueSource;
+  /** The current models; undefined where an upstream's list was never loaded. */
+  known: Catalogue | undefined;
+  /** When they were read, and the mistake of a later reading, in monotonic milliseconds. */
+  readAtMs: number | undefined;
+  mistake: Mistake | undefined;
+  private readonly targets: Targets;
+  private readonly log: Logger;
+  private loading: Promise<Catalogue> | undefined;
+  private triedAtMs = Number.NEGATIVE_INFINITY;
+  private timer: ReturnType<typeof setInterval> | undefined;
+
+  constructor({ source, targets, log }: { source: CatalogueSource; targets: Targets; log: Logger }) {
+    this.source = source;
+    this.targets = targets;
+    this.log = log;
+    if (source.kind === 'built-in') this.use(BUILT_IN_CATALOGUE);
+  }
+
+  /** Immediate, unless an upstream's list was never loaded: then it is requested. Throws 503 if that fails. */
+  current(): Catalogue | Promise<Catalogue> {
+    return (
+      this.known ??
+      this.load().catch((error: unknown) => {
+        throw unavailable("The upstream's list of models is unavailable", { cause: error });
+      })
+    );
+  }
+
+  /** Reads the source again; a mistake is logged, and the previous models stay in use. */
+  async reload(): Promise<void> {
+    // The list that is being read may be older than this request for a reload.
+    await this.loading?.catch(() => undefined);
+    try {
+      const { models } = await this.load();
+      this.log.info({ models: models.length }, 'the models are read');
+    } catch (error) {
+      this.mistake = { ...toPublicMistake(error, this.source), atMs: performance.now() };
+      const reason = error instanceof Error ? error.message : String(error);
+      this.log.error({ reason }, 'the models cannot be read; those that were known go on to be served');
+    }
+  }
+
+  state(): { state: 'ready' | 'degraded'; detail?: string } {
+    return this.mistake === undefined
+      ? { state: 'ready' }
+      : { state: 'degraded', detail: `the models cannot be read: ${this.mistake.message}` };
+  }
+
+  /**
+   * The model that is named, else the stated default of the endpoint. Throws 404, naming the models there are; 400 for one
+   * that cannot do this; 501 where none can.
+   */
+  find(catalogue: Catalogue, { endpoint, request }: { endpoint: Endpoint; request: GatewayRequest }): Model {
+    const isOpen = this.source.kind === 'upstream';
+    if (endpoint === 'images' && !isOpen && idsOf(catalogue, 'images').length === 0)
+      throw new OpenAiRefusal('not-implemented', 'No model that makes images is configured');
+    const name = request.model ?? catalogue.statedDefaults[endpoint];
+    if (name === undefined || name === '')
+      throw new OpenAiRefusal('malformed', "The member 'model' is required", {
+        param: 'model',
+        code: 'missing_required_parameter',
+      });
+    const model = this.named(catalogue, name);
+    if (model === undefined) throw this.notFound(catalogue, name);
+    // Where only its name says what a model can do, the upstream decides; but nothing else is taken for a model of texts.
+    const isGuess = isOpen && !isBuiltIn(name) && !isText(endpoint);
+    if (!model.endpoints.includes(endpoint) && !isGuess) {
+      const can = model.endpoints.length === 0 ? 'something else' : model.endpoints.join(', ');
+      throw new OpenAiRefusal('malformed', `The model ${model.id} cannot do ${endpoint}; it does ${can}`, {
+        param: 'model',
+      });
+    }
+    return model;
+  }
+
+  /** A model of the catalogue, or one that the one upstream may have, though its list does not name it. */
+  named(catalogue: Catalogue, name: string): Model | undefined {
+    const listed = catalogue.byId.get(name);
+    if (listed !== undefined || this.source.kind !== 'upstream') return listed;
+    if (isBuiltIn(name) || !MODEL_ID.test(name)) return undefined;
+    this.noteMissing();
+    return this.targets.buildUnlisted(namedModel(name, this.source.upstream));
+  }
+
+  /** 404, naming the models there are. */
+  notFound({ models }: Catalogue, name: string): OpenAiRefusal {
+    this.noteMissing();
+    const shown = JSON.stringify(name.length > 100 ? `${name.slice(0, 100)}…` : name);
+    const names = models.map(({ id }) => id).join(', ');
+    return new OpenAiRefusal('not-found', `The model ${shown} does not exist. There are: ${names}`, {
+      code: 'model_not_found',
       param: 'model',
-      code: 'missing_required_parameter',
     });
   }
-  const model = catalogue.byId.get(name) ?? catalogue.unlisted?.(name);
-  if (model === undefined) throw modelNotFound(catalogue, name);
-  // Where only its name says what a model can do, the upstream decides; but nothing else is taken for a model of texts.
-  const isGuess = catalogue.unlisted !== undefined && !isBuiltIn(name) && !isText(endpoint);
-  if (!model.endpoints.includes(endpoint) && !isGuess) {
-    const can = model.endpoints.length === 0 ? 'something else' : model.endpoints.join(', ');
-    throw new OpenAiRefusal('malformed', `The model ${model.id} cannot do ${endpoint}; it does ${can}`, {
-      param: 'model',
-    });
+
+  readonly job = {
+    name: 'gateway.catalogue',
+    start: async (): Promise<void> => {
+      // A file with a mistake stops the start; an upstream that is away does not.
+      if (this.source.kind === 'file') await this.load();
+      if (this.source.kind !== 'upstream') return;
+      await this.reload();
+      this.timer = setInterval(() => void this.reload(), LISTING_TTL_MS);
+    },
+    stop: async (): Promise<void> => clearInterval(this.timer),
+  };
+
+  private load(): Promise<Catalogue> {
+    this.triedAtMs = performance.now();
+    this.loading ??= read(this.source)
+      .then((spec) => this.use(spec))
+      .finally(() => {
+        this.loading = undefined;
+      });
+    return this.loading;
   }
-  return model;
+
+  private use({ defaults, statedDefaults, ...spec }: CatalogueSpec): Catalogue {
+    const models = this.targets.build(spec.models);
+    this.known = {
+      models,
+      byId: new Map(models.map((model) => [model.id, model])),
+      defaults,
+      statedDefaults,
+    };
+    this.readAtMs = performance.now();
+    this.mistake = undefined;
+    return this.known;
+  }
+
+  /** A requested model that is missing from an upstream's list may be new. */
+  private noteMissing(): void {
+    if (this.source.kind === 'upstream' && performance.now() - this.triedAtMs > LISTING_RETRY_MS)
+      void this.reload();
+  }
 }
 
-/** 404, naming the models there are. */
-export function modelNotFound({ models, onMissing }: Catalogue, name: string): OpenAiRefusal {
-  onMissing?.();
-  const shown = JSON.stringify(name.length > 100 ? `${name.slice(0, 100)}…` : name);
-  const names = models.map(({ id }) => id).join(', ');
-  return new OpenAiRefusal('not-found', `The model ${shown} does not exist. There are: ${names}`, {
-    code: 'model_not_found',
-    param: 'model',
-  });
-}
+/** Names of the models that can do this, in the order of the file. */
+export const idsOf = ({ models }: Pick<Catalogue, 'models'>, endpoint: Endpoint): string[] =>
+  models.filter(({ endpoints }) => endpoints.includes(endpoint)).map(({ id }) => id);
 
 /** The mistake without the path of the file, because `/readyz` shows it to callers without a key. */
 function toPublicMistake(error: unknown, { kind }: CatalogueSource): Pick<Mistake, 'message' | 'line'> {

@@ -1,239 +1,305 @@
 // The models file: upstreams, models, defaults. Every mistake is refused with its line.
 
+import { type Static, type TSchema, Type } from '@sinclair/typebox';
+import { TypeCompiler, ValueErrorType } from '@sinclair/typebox/compiler';
+import { LineCounter, type Node, parseDocument } from 'yaml';
 import { LOCAL_EMBEDDING_MODEL } from '../../core/embed-texts.ts';
-import type { Endpoint } from '../adapters/adapter.ts';
 import { ADAPTERS } from '../adapters/index.ts';
-import {
-  CONCURRENCY_DEFAULTS,
-  EMBEDDING_INPUTS_MAX,
-  RETRIES_DEFAULT,
-  RETRIES_MAX,
-  TIMEOUT_DEFAULTS_MS,
-} from '../limits.ts';
-import type { ReadVariable } from './file-mistake.ts';
-import { type Located, readYaml } from './located-yaml.ts';
+import { EMBEDDING_INPUTS_MAX, RETRIES_MAX } from '../limits.ts';
+import type { Endpoint } from '../request.ts';
 import {
   builtInModel,
   type CatalogueSpec,
   ENDPOINTS,
+  FileMistake,
   isBuiltIn,
   MODEL_ID,
   type ModelSpec,
+  type Price,
+  type ReadVariable,
   type TargetSpec,
-  type Timeouts,
+  UPSTREAM_DEFAULTS,
   UPSTREAM_KINDS,
   type UpstreamSpec,
 } from './model.ts';
-import { readPrice } from './price.ts';
 
-const DAY_MS = 86_400_000;
-const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+/** `must`: what a mistake says. */
+const text = Type.String({ minLength: 1, must: 'must be a text' });
+const flag = Type.Boolean({ must: 'must be true or false' });
+const integer = (minimum: number, maximum: number) =>
+  Type.Integer({ minimum, maximum, must: `must be an integer from ${minimum} to ${maximum}` });
+const amount = (maximum: number) =>
+  Type.Number({ minimum: 0, maximum, must: `must be a number from 0 to ${maximum}` });
+const choice = <C extends string>(choices: readonly C[]) =>
+  Type.Unsafe<C>({
+    ...Type.String({ pattern: `^(?:${choices.join('|')})$` }),
+    must: `must be one of ${choices.join(', ')}`,
+  });
+const list = <T extends TSchema>(items: T) => Type.Array(items, { must: 'must be a list' });
+const namedBy = <T extends TSchema>(value: T) =>
+  Type.Optional(Type.Record(Type.String(), value, { must: 'must be a mapping' }));
+const mapping = <P extends Record<string, TSchema>>(members: P) =>
+  Type.Object(members, { additionalProperties: false, must: 'must be a mapping' });
+const maybe = Type.Optional;
 
-/** Throws FileMistake with the line and the reason. */
-export function parseModelsFile(text: string, variable: ReadVariable): CatalogueSpec {
-  const root = readYaml(text, variable).members(['upstreams', 'models', 'defaults']);
-  const upstreams = new Map(
-    root['upstreams']?.entries().map(([name, value]) => [name, readUpstream(name, value)]),
-  );
-  const located = root['models']?.entries() ?? [];
-  const models = new Map(located.map(([id, value]) => [id, readModel(id, value, upstreams)]));
-  const builtIn = new Set<string>();
-  /** A model that the file has, or that is built in and so comes to be listed. */
-  const find = (value: Located, endpoints: readonly Endpoint[]): string => {
-    const id = value.text();
-    if (!models.has(id) && isBuiltIn(id)) builtIn.add(id);
-    const model = models.get(id) ?? (isBuiltIn(id) ? builtInModel(id) : undefined);
-    if (model === undefined) return value.fail(`names the model ${id}, which is not in the file`);
-    const lacking = endpoints.filter((each) => !model.endpoints.includes(each));
-    return lacking.length === 0
-      ? id
-      : value.fail(`names the model ${id}, which cannot do ${lacking.join(', ')}`);
+const timeout = maybe(integer(1, 86_400_000));
+const Upstream = mapping({
+  base_url: text,
+  kind: maybe(choice(UPSTREAM_KINDS)),
+  api_key: maybe(text),
+  api_version: maybe(text),
+  headers: namedBy(text),
+  timeout_ms: maybe(
+    mapping({ connect: timeout, first_byte: timeout, idle: timeout, total: timeout, reader: timeout }),
+  ),
+  retries: maybe(integer(0, RETRIES_MAX)),
+  concurrency: maybe(mapping({ max: maybe(integer(1, 1e6)), queue: maybe(integer(0, 1e6)) })),
+  embedding_inputs_max: maybe(integer(1, EMBEDDING_INPUTS_MAX)),
+  stream_usage: maybe(flag),
+  pass_organization: maybe(flag),
+  betas: maybe(list(text)),
+});
+const money = maybe(amount(1e9));
+const PriceTable = mapping({
+  input_per_million: money,
+  output_per_million: money,
+  cache_read_per_million: money,
+  cache_write_per_million: money,
+  per_image: namedBy(amount(1e9)),
+});
+const Model = mapping({
+  targets: list(mapping({ model: text, upstream: maybe(text), weight: maybe(amount(1e6)) })),
+  endpoints: maybe(list(choice(ENDPOINTS))),
+  strategy: maybe(choice(['weighted', 'latency'] as const)),
+  fallbacks: maybe(list(text)),
+  price: maybe(PriceTable),
+  cache: maybe(mapping({ ttl_seconds: maybe(amount(31_536_000)) })),
+  owned_by: maybe(text),
+  description: maybe(text),
+});
+const File = mapping({
+  upstreams: namedBy(Upstream),
+  models: namedBy(Model),
+  defaults: maybe(mapping(Object.fromEntries(ENDPOINTS.map((each) => [each, maybe(text)])))),
+});
+const file = TypeCompiler.Compile(File);
+
+/** An alias may contain itself. */
+const NESTING_MAX = 16;
+
+type Path = (string | number)[];
+type Fail = (path: Path, reason: string) => never;
+
+/** Throws FileMistake with the line and the reason. `variable`: the value of `${VAR}` in a text. */
+export function parseModelsFile(source: string, variable: ReadVariable): CatalogueSpec {
+  const lines = new LineCounter();
+  const document = parseDocument(source, { lineCounter: lines, prettyErrors: false });
+  const [error] = document.errors;
+  if (error !== undefined) throw new FileMistake(lines.linePos(error.pos[0]).line, error.message);
+  const fail: Fail = (path, reason) => {
+    let found = path;
+    let node = document.getIn(found, true) as Node | undefined;
+    while (node == null && found.length > 0) {
+      found = found.slice(0, -1);
+      node = (found.length === 0 ? document.contents : document.getIn(found, true)) as Node | undefined;
+    }
+    const { line } = lines.linePos(node?.range?.[0] ?? 0);
+    const place = path.map((part) => (typeof part === 'number' ? `[${part}]` : `.${part}`)).join('');
+    throw new FileMistake(line, `${place.replace(/^\./, '') || 'the file'} ${reason}`);
   };
-  for (const [id, value] of located) {
-    const model = models.get(id);
-    const fallbacks = value.members(MODEL_MEMBERS)['fallbacks']?.items() ?? [];
-    for (const each of fallbacks) if (each.text() === id) each.fail('names the model itself');
-    if (model !== undefined)
-      models.set(id, { ...model, fallbacks: fallbacks.map((each) => find(each, model.endpoints)) });
+  const value = withVariables(toPlain(document, fail), [], { variable, fail });
+  const mistake = file.Errors(value).First();
+  if (mistake !== undefined) fail(...explain(mistake));
+  return toCatalogue(value as Static<typeof File>, fail);
+}
+
+/** Throws where an alias contains itself. */
+function toPlain(document: ReturnType<typeof parseDocument>, fail: Fail): unknown {
+  try {
+    return document.toJS();
+  } catch (error) {
+    return fail([], String(error instanceof Error ? error.message : error));
   }
-  const stated = readDefaults(root['defaults'], find);
-  if (stated.embeddings === undefined && !models.has(LOCAL_EMBEDDING_MODEL.id))
+}
+
+/** The same value with the variables that its texts name, and the short forms of prices spelt out. */
+function withVariables(value: unknown, path: Path, how: { variable: ReadVariable; fail: Fail }): unknown {
+  if (typeof value === 'string')
+    return value.replaceAll(/\$\{(\w+)\}/g, (_, name: string) => readVariable(name, path, how));
+  if (path.length > NESTING_MAX) return how.fail(path, 'is nested too deeply');
+  const name = path.at(-1);
+  if (name === 'price' && value === 0) return { input_per_million: 0 };
+  if (name === 'per_image' && typeof value === 'number') return { default: value };
+  if (Array.isArray(value)) return value.map((each, index) => withVariables(each, [...path, index], how));
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value);
+  return Object.fromEntries(entries.map(([key, each]) => [key, withVariables(each, [...path, key], how)]));
+}
+
+function readVariable(
+  name: string,
+  path: Path,
+  { variable, fail }: { variable: ReadVariable; fail: Fail },
+): string {
+  let value: string | undefined;
+  try {
+    value = variable(name);
+  } catch {
+    // Without the path of its file, because `/readyz` shows the mistake.
+    fail(path, `names the variable ${name}, whose file ${name}_FILE cannot be used`);
+  }
+  return value ?? fail(path, `names the variable ${name}, which is not set`);
+}
+
+type SchemaMistake = { type: ValueErrorType; schema: TSchema; path: string };
+
+function explain({ type, schema, path }: SchemaMistake): [Path, string] {
+  const parts = path
+    .split('/')
+    .slice(1)
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
+  const at = parts.map((part) => (/^\d+$/.test(part) ? Number(part) : part));
+  if (type === ValueErrorType.ObjectRequiredProperty)
+    return [at.slice(0, -1), `needs ${articleOf(at.at(-1))}`];
+  if (type === ValueErrorType.ObjectAdditionalProperties)
+    return [at, `is unknown here; known: ${Object.keys(schema['properties']).join(', ')}`];
+  return [at, String(schema['must'])];
+}
+
+const articleOf = (name: string | number | undefined): string =>
+  name === 'targets' ? 'targets' : `a ${name}`;
+
+function toCatalogue(
+  { upstreams = {}, models = {}, defaults = {} }: Static<typeof File>,
+  fail: Fail,
+): CatalogueSpec {
+  const byName = new Map(
+    Object.entries(upstreams).map(([name, each]) => [name, toUpstream(name, each, fail)]),
+  );
+  const specs = new Map(
+    Object.entries(models).map(([id, each]) => [id, toModel(id, each, { upstreams: byName, fail })]),
+  );
+  const builtIn = new Set<string>();
+  /** Requires a model that the file has, or that is built in and so comes to be listed. */
+  const requireModel = (id: string, endpoints: readonly Endpoint[], path: Path): void => {
+    const model =
+      specs.get(id) ??
+      (isBuiltIn(id) ? builtInModel(id) : fail(path, `names the model ${id}, which is not in the file`));
+    const lacking = endpoints.filter((each) => !model.endpoints.includes(each));
+    if (lacking.length > 0) fail(path, `names the model ${id}, which cannot do ${lacking.join(', ')}`);
+    if (!specs.has(id)) builtIn.add(id);
+  };
+  for (const { id, fallbacks, endpoints } of specs.values())
+    for (const [index, each] of fallbacks.entries()) {
+      const path = ['models', id, 'fallbacks', index];
+      if (each === id) fail(path, 'names the model itself');
+      requireModel(each, endpoints, path);
+    }
+  const stated = defaults as CatalogueSpec['statedDefaults'];
+  for (const [endpoint, id] of Object.entries(stated))
+    requireModel(id, [endpoint as Endpoint], ['defaults', endpoint]);
+  if (stated.embeddings === undefined && !specs.has(LOCAL_EMBEDDING_MODEL.id))
     builtIn.add(LOCAL_EMBEDDING_MODEL.id);
-  const all = [...models.values(), ...[...builtIn].map(builtInModel)];
+  const all = [...specs.values(), ...[...builtIn].map(builtInModel)];
+  const chat = all.find(({ id }) => id === stated.chat);
+  // A default of chat that also completes texts is the default of completions.
+  const completes = chat?.endpoints.includes('completions') === true;
   return {
     models: all,
     defaults: {
       chat: stated.chat ?? all.find(({ endpoints }) => endpoints.includes('chat'))?.id,
       embeddings: stated.embeddings ?? LOCAL_EMBEDDING_MODEL.id,
     },
-    statedDefaults: withCompletions(stated, all),
+    statedDefaults: completes ? { completions: chat.id, ...stated } : stated,
   };
 }
 
-type Defaults = CatalogueSpec['statedDefaults'];
+const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
-function readDefaults(
-  value: Located | undefined,
-  find: (value: Located, endpoints: readonly Endpoint[]) => string,
-): Defaults {
-  const members = value?.members(ENDPOINTS) ?? {};
-  const stated: Defaults = {};
-  for (const endpoint of ENDPOINTS) {
-    const member = members[endpoint];
-    if (member !== undefined) stated[endpoint] = find(member, [endpoint]);
-  }
-  return stated;
-}
-
-/** A default of chat that also completes texts is the default of completions. */
-function withCompletions(stated: Defaults, models: readonly ModelSpec[]): Defaults {
-  const chat = models.find(({ id }) => id === stated.chat);
-  return chat?.endpoints.includes('completions') ? { completions: chat.id, ...stated } : stated;
-}
-
-const UPSTREAM_MEMBERS = [
-  'kind',
-  'base_url',
-  'api_key',
-  'api_version',
-  'headers',
-  'timeout_ms',
-  'retries',
-  'concurrency',
-  'embedding_inputs_max',
-  'stream_usage',
-  'pass_organization',
-  'betas',
-];
-
-function readUpstream(name: string, value: Located): UpstreamSpec {
-  const members = value.members(UPSTREAM_MEMBERS);
-  const kind = members['kind']?.choice(UPSTREAM_KINDS) ?? 'openai';
-  const apiVersion = members['api_version']?.text();
-  if (kind === 'azure' && apiVersion === undefined) value.fail('needs an api_version, such as 2024-10-21');
-  const apiKey = members['api_key']?.text();
-  if (apiKey !== undefined && !HEADER_VALUE.test(apiKey)) members['api_key']?.fail('must be a single line');
-  const concurrency = members['concurrency']?.members(['max', 'queue']);
+function toUpstream(name: string, given: Static<typeof Upstream>, fail: Fail): UpstreamSpec {
+  const path = ['upstreams', name];
+  const { base_url: address, kind = 'openai', api_key: apiKey, headers = {} } = given;
+  const url = URL.parse(address);
+  const isPlain =
+    url !== null &&
+    /^https?:$/.test(url.protocol) &&
+    `${url.username}${url.password}` === '' &&
+    !/[?#]/.test(address);
+  if (!isPlain) fail([...path, 'base_url'], 'must be an http or https URL without user, query and fragment');
+  if (kind === 'azure' && given.api_version === undefined)
+    fail(path, 'needs an api_version, such as 2024-10-21');
+  if (apiKey !== undefined && !HEADER_VALUE.test(apiKey)) fail([...path, 'api_key'], 'must be a single line');
+  for (const [header, value] of Object.entries(headers))
+    if (!HEADER_NAME.test(header) || !HEADER_VALUE.test(value))
+      fail([...path, 'headers', header], 'is no header');
+  const lowerCased = Object.entries(headers).map(([header, value]) => [header.toLowerCase(), value]);
+  const byDefault = UPSTREAM_DEFAULTS;
   return {
     name,
     kind,
-    baseUrl: readBaseUrl(members['base_url'] ?? value.fail('needs a base_url')),
+    baseUrl: address.replace(/\/+$/, ''),
     apiKey,
-    apiVersion,
-    headers: readHeaders(members['headers']),
-    timeoutsMs: readTimeouts(members['timeout_ms']),
-    retries:
-      members['retries']?.number({ minimum: 0, maximum: RETRIES_MAX, integer: true }) ?? RETRIES_DEFAULT,
-    concurrency: {
-      max:
-        concurrency?.['max']?.number({ minimum: 1, maximum: 1e6, integer: true }) ?? CONCURRENCY_DEFAULTS.max,
-      queue:
-        concurrency?.['queue']?.number({ minimum: 0, maximum: 1e6, integer: true }) ??
-        CONCURRENCY_DEFAULTS.queue,
-    },
-    embeddingInputsMax:
-      members['embedding_inputs_max']?.number({ minimum: 1, maximum: EMBEDDING_INPUTS_MAX, integer: true }) ??
-      EMBEDDING_INPUTS_MAX,
-    streamUsage: members['stream_usage']?.boolean() ?? true,
-    passOrganization: members['pass_organization']?.boolean() ?? false,
-    betas: members['betas']?.items().map((each) => each.text()),
+    apiVersion: given.api_version,
+    headers: Object.fromEntries(lowerCased),
+    timeoutsMs: { ...byDefault.timeoutsMs, ...given.timeout_ms },
+    retries: given.retries ?? byDefault.retries,
+    concurrency: { ...byDefault.concurrency, ...given.concurrency },
+    embeddingInputsMax: given.embedding_inputs_max ?? byDefault.embeddingInputsMax,
+    streamUsage: given.stream_usage ?? byDefault.streamUsage,
+    passOrganization: given.pass_organization ?? byDefault.passOrganization,
+    betas: given.betas,
   };
 }
 
-function readBaseUrl(value: Located): string {
-  const text = value.text();
-  const url = URL.parse(text);
-  const plain =
-    url !== null &&
-    /^https?:$/.test(url.protocol) &&
-    url.username === '' &&
-    url.password === '' &&
-    !/[?#]/.test(text);
-  return plain
-    ? text.replace(/\/+$/, '')
-    : value.fail('must be an http or https URL without user, query and fragment');
-}
+type Known = { upstreams: ReadonlyMap<string, UpstreamSpec>; fail: Fail };
 
-function readHeaders(value: Located | undefined): Record<string, string> {
-  const headers: Record<string, string> = {};
-  for (const [name, each] of value?.entries() ?? []) {
-    const text = each.text();
-    if (!HEADER_NAME.test(name) || !HEADER_VALUE.test(text)) each.fail('is no header');
-    headers[name.toLowerCase()] = text;
-  }
-  return headers;
-}
-
-function readTimeouts(value: Located | undefined): Timeouts {
-  const timeouts = { ...TIMEOUT_DEFAULTS_MS };
-  const names = Object.keys(timeouts) as (keyof Timeouts)[];
-  const members = value?.members(names);
-  for (const name of names) {
-    const given = members?.[name]?.number({ minimum: 1, maximum: DAY_MS, integer: true });
-    if (given !== undefined) timeouts[name] = given;
-  }
-  return timeouts;
-}
-
-const MODEL_MEMBERS = [
-  'endpoints',
-  'strategy',
-  'targets',
-  'fallbacks',
-  'price',
-  'cache',
-  'owned_by',
-  'description',
-];
-
-function readModel(id: string, value: Located, upstreams: ReadonlyMap<string, UpstreamSpec>): ModelSpec {
-  if (!MODEL_ID.test(id)) value.fail('must have a name of 1 to 256 visible ASCII characters');
-  const members = value.members(MODEL_MEMBERS);
-  const named = members['endpoints']?.items().map((each) => each.choice(ENDPOINTS));
-  const targets = (members['targets'] ?? value.fail('needs targets')).items();
-  if (targets.length === 0) members['targets']?.fail('must name at least one');
-  const specs = targets.map((each) => readTarget(each, upstreams, named ?? ['chat']));
+function toModel(id: string, given: Static<typeof Model>, { upstreams, fail }: Known): ModelSpec {
+  const path = ['models', id];
+  if (!MODEL_ID.test(id)) fail(path, 'must have a name of 1 to 256 visible ASCII characters');
+  if (given.targets.length === 0) fail([...path, 'targets'], 'must name at least one');
+  const targets = given.targets.map(({ model, upstream: name, weight = 1 }, index): TargetSpec => {
+    const at = [...path, 'targets', index];
+    if (name === undefined && !isBuiltIn(model)) fail(at, 'needs an upstream');
+    const upstream = name === undefined ? undefined : upstreams.get(name);
+    if (name !== undefined && upstream === undefined)
+      fail(at, `names the upstream ${name}, which is not in the file`);
+    const lacking = (given.endpoints ?? ['chat']).filter(
+      (each) => upstream !== undefined && !abilitiesOf({ upstream, model }).includes(each),
+    );
+    if (lacking.length > 0) fail(at, `is of kind ${upstream?.kind}, which cannot do ${lacking.join(', ')}`);
+    return { upstream, model, weight };
+  });
   return {
     id,
     // By default a model has the endpoints that all its targets support.
     endpoints:
-      named ?? TEXT_ENDPOINTS.filter((each) => specs.every((target) => abilitiesOf(target).includes(each))),
-    strategy: members['strategy']?.choice(['weighted', 'latency'] as const) ?? 'weighted',
-    targets: specs,
-    fallbacks: [],
-    price: readPrice(members['price']),
-    cacheTtlSeconds:
-      members['cache']
-        ?.members(['ttl_seconds'])
-        ['ttl_seconds']?.number({ minimum: 0, maximum: 31_536_000 }) ?? 0,
+      given.endpoints ??
+      (['chat', 'completions'] as const).filter((each) =>
+        targets.every((target) => abilitiesOf(target).includes(each)),
+      ),
+    strategy: given.strategy ?? 'weighted',
+    targets,
+    fallbacks: given.fallbacks ?? [],
+    price: toPrice(given.price),
+    cacheTtlSeconds: given.cache?.ttl_seconds ?? 0,
     created: 0,
-    ownedBy: members['owned_by']?.text() ?? 'atrium',
-    description: members['description']?.text(),
+    ownedBy: given.owned_by ?? 'atrium',
+    description: given.description,
   };
 }
 
-const TEXT_ENDPOINTS = ['chat', 'completions'] as const;
-
-const abilitiesOf = ({ upstream, model }: TargetSpec): readonly Endpoint[] =>
+const abilitiesOf = ({ upstream, model }: Omit<TargetSpec, 'weight'>): readonly Endpoint[] =>
   upstream === undefined ? builtInModel(model).endpoints : ADAPTERS[upstream.kind].endpoints;
 
-function readTarget(
-  value: Located,
-  upstreams: ReadonlyMap<string, UpstreamSpec>,
-  endpoints: readonly Endpoint[],
-): TargetSpec {
-  const members = value.members(['upstream', 'model', 'weight']);
-  const model = (members['model'] ?? value.fail('needs a model')).text();
-  const weight = members['weight']?.number({ minimum: 0, maximum: 1e6 }) ?? 1;
-  const name = members['upstream']?.text();
-  if (name === undefined)
-    return isBuiltIn(model) ? { upstream: undefined, model, weight } : value.fail('needs an upstream');
-  const upstream = upstreams.get(name);
-  if (upstream === undefined) return value.fail(`names the upstream ${name}, which is not in the file`);
-  const able = ADAPTERS[upstream.kind].endpoints;
-  const lacking = endpoints.filter((each) => !able.includes(each));
-  return lacking.length === 0
-    ? { upstream, model, weight }
-    : value.fail(`is of kind ${upstream.kind}, which cannot do ${lacking.join(', ')}`);
+/** Undefined where nothing is stated. */
+function toPrice(given: Static<typeof PriceTable> | undefined): Price | undefined {
+  if (given === undefined || Object.keys(given).length === 0) return undefined;
+  return {
+    inputPerMillion: given.input_per_million ?? 0,
+    outputPerMillion: given.output_per_million ?? 0,
+    cacheReadPerMillion: given.cache_read_per_million,
+    cacheWritePerMillion: given.cache_write_per_million,
+    perImage: given.per_image && new Map(Object.entries(given.per_image)),
+  };
 }

@@ -2,8 +2,8 @@
 
 import { LOCAL_EMBEDDING_MODEL } from '../../core/embed-texts.ts';
 import { parseJson } from '../../core/json.ts';
-import type { Endpoint } from '../adapters/adapter.ts';
 import { LISTING_BYTES_MAX, LISTING_TIMEOUT_MS } from '../limits.ts';
+import type { Endpoint } from '../request.ts';
 import { builtInModel, type CatalogueSpec, type ModelSpec, type UpstreamSpec } from './model.ts';
 
 /** Throws when the upstream does not give its list. */

@@ -1,8 +1,13 @@
 // The models that can be requested, and the targets that answer them.
 
 import { LOCAL_EMBEDDING_MODEL } from '../../core/embed-texts.ts';
-import type { Endpoint } from '../adapters/adapter.ts';
-import type { TIMEOUT_DEFAULTS_MS } from '../limits.ts';
+import {
+  CONCURRENCY_DEFAULTS,
+  EMBEDDING_INPUTS_MAX,
+  RETRIES_DEFAULT,
+  TIMEOUT_DEFAULTS_MS,
+} from '../limits.ts';
+import type { Endpoint } from '../request.ts';
 
 export const UPSTREAM_KINDS = ['openai', 'azure', 'anthropic'] as const;
 export type UpstreamKind = (typeof UPSTREAM_KINDS)[number];
@@ -28,6 +33,20 @@ export type UpstreamSpec = {
   passOrganization: boolean;
   /** The values of callers' `openai-beta` that it receives; undefined: the usual ones. */
   betas?: readonly string[] | undefined;
+};
+
+/** How an upstream is treated unless the models file says otherwise. */
+export const UPSTREAM_DEFAULTS = {
+  kind: 'openai' as UpstreamKind,
+  apiKey: undefined,
+  apiVersion: undefined,
+  headers: {},
+  timeoutsMs: TIMEOUT_DEFAULTS_MS,
+  retries: RETRIES_DEFAULT,
+  concurrency: CONCURRENCY_DEFAULTS,
+  embeddingInputsMax: EMBEDDING_INPUTS_MAX,
+  streamUsage: true,
+  passOrganization: false,
 };
 
 /** `upstream` absent: a model that is built in. */
@@ -110,3 +129,15 @@ export const BUILT_IN_CATALOGUE: CatalogueSpec = {
   defaults: { chat: LOCAL_CHAT_MODEL, embeddings: LOCAL_EMBEDDING_MODEL.id },
   statedDefaults: {},
 };
+
+/** A mistake in the models file: the line and the reason, in one sentence. */
+export class FileMistake extends Error {
+  readonly line: number;
+
+  constructor(line: number, reason: string) {
+    super(`line ${line}: ${reason}`);
+    this.line = line;
+  }
+}
+
+export type ReadVariable = (name: string) => string | undefined;

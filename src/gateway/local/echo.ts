@@ -1,301 +1,234 @@
-// The built-in model `local-echo` repeats its input. It honours the options that clients of real models rely on and refuses
-// other options by name, so that integration and load tests behave as with a real model.
+// The built-in model `local-echo` repeats its input, for wiring and load tests. It honours the options that clients of real models
+// rely on, and refuses others by name.
 
+import { type Static, Type } from '@sinclair/typebox';
+import { TypeCompiler } from '@sinclair/typebox/compiler';
 import { newRandomId } from '../../core/ids.ts';
-import { isObject, isRawNumber, type Json, type JsonObject } from '../../core/json.ts';
-import { createPauses, nextTimeSlice } from '../../core/time-slices.ts';
+import type { JsonObject } from '../../core/json.ts';
+import { nextTimeSlice } from '../../core/time-slices.ts';
 import { OpenAiRefusal } from '../../http/openai-error.ts';
-import type { Answer, StreamAnswer } from '../answer.ts';
+import type { Answer } from '../answer.ts';
 import { LOCAL_CHAT_MODEL } from '../catalogue/model.ts';
 import { DONE, type EventBlock, toBlock, toEvent } from '../events.ts';
-import {
-  ECHO_CHOICES_MAX,
-  ECHO_STOP_LENGTH_MAX,
-  ECHO_STOPS_MAX,
-  ECHO_TOKENS_MAX,
-  STREAM_BLOCK_UNITS,
-} from '../limits.ts';
+import type { ModelCall } from '../model-call.ts';
+import { estimateTokens } from '../usage.ts';
 import { withQuotes } from './quotes.ts';
-import { NoSample, sampleOf } from './sample.ts';
+import { sampleOf } from './sample.ts';
 
-type EchoCall = { stream: boolean; includeUsage: boolean };
+/** Tokens of an answer, all of its choices together, each of which has its even share. */
+const TOKENS_MAX = 16_384;
+const CHOICES_MAX = 2048;
+/** A token is a word and the blanks behind it, or 16 characters of a longer word. */
+const TOKEN = /\S{1,16}\s{0,16}|\s{1,16}/gu;
+/** More text than the longest answer has is not read. */
+const READ_LENGTH_MAX = TOKENS_MAX * 32;
+/** Streams are made in blocks of about this many UTF-16 units, as they are read. */
+const BLOCK_LENGTH = 8192;
+
+const Stop = Type.String({ minLength: 1, maxLength: 256 });
+const None = Type.Optional(Type.Literal(false));
+const Count = (minimum: number) => Type.Optional(Type.Integer({ minimum }));
+const name = Type.String({ pattern: '^[\\w-]{1,64}$' });
+const Text = Type.Object({ text: Type.Optional(Type.String()) });
+const common = {
+  n: Type.Optional(Type.Integer({ minimum: 1, maximum: 128 })),
+  stop: Type.Optional(Type.Union([Stop, Type.Array(Stop, { maxItems: 4 })])),
+  logprobs: None,
+};
+
+const ChatOptions = Type.Object({
+  ...common,
+  max_tokens: Count(1),
+  max_completion_tokens: Count(1),
+  messages: Type.Array(
+    Type.Object({
+      role: Type.Optional(Type.Unknown()),
+      content: Type.Optional(Type.Union([Type.String(), Type.Null(), Type.Array(Text)])),
+    }),
+    { minItems: 1 },
+  ),
+  response_format: Type.Optional(
+    Type.Object({
+      type: Type.Union([Type.Literal('text'), Type.Literal('json_object'), Type.Literal('json_schema')]),
+      json_schema: Type.Optional(Type.Object({ schema: Type.Optional(Type.Unknown()) })),
+    }),
+  ),
+  tools: Type.Optional(
+    Type.Array(Type.Object({ function: Type.Object({ name, parameters: Type.Optional(Type.Unknown()) }) })),
+  ),
+  tool_choice: Type.Optional(
+    Type.Union([
+      Type.Literal('none'),
+      Type.Literal('auto'),
+      Type.Literal('required'),
+      Type.Object({ function: Type.Object({ name }) }),
+    ]),
+  ),
+  audio: None,
+  functions: None,
+  function_call: None,
+});
+const CompletionOptions = Type.Object({
+  ...common,
+  max_tokens: Count(0),
+  max_completion_tokens: Count(0),
+  prompt: Type.Union([Type.String(), Type.Array(Type.String(), { minItems: 1, maxItems: CHOICES_MAX })]),
+  echo: None,
+  suffix: None,
+  best_of: None,
+});
+const chatOptions = TypeCompiler.Compile(ChatOptions);
+const completionOptions = TypeCompiler.Compile(CompletionOptions);
+
 type Choice = { text: string; tokens: number; finishReason: 'stop' | 'length' | 'tool_calls' };
 
-/** Throws 400 for invalid `messages`, and for unsupported options. */
-export async function echoChat(body: JsonObject, call: EchoCall): Promise<Answer> {
-  const { messages } = body;
-  if (!Array.isArray(messages) || messages.length === 0)
-    throw invalid('messages', "'messages' must be a list with an entry");
-  const texts = messages.map(textOfMessage);
-  for (const name of ['logprobs', 'audio', 'functions', 'function_call']) refuseMember(body, name);
-  const count = readChoices(body, 1);
-  const share = Math.floor(ECHO_TOKENS_MAX / count);
-  const stops = readStops(body);
-  const last = messages.findLastIndex((each) => (each as JsonObject)['role'] === 'user');
-  const told = await withQuotes(beginningOf(texts[last] ?? ''), texts[last - 1] ?? '');
-  const tool = readForcedTool(body);
-  const text = tool === undefined ? formatted(body, told) : sample(tool.parameters, told, tool.param);
-  const tokensMax = Math.min(
-    share,
-    readCount(body, 'max_tokens', 1),
-    readCount(body, 'max_completion_tokens', 1),
-  );
-  const choice = cut(text, tokensMax, tool === undefined ? stops : []);
-  if (tool !== undefined && choice.finishReason === 'stop') choice.finishReason = 'tool_calls';
-  return answer(Array<Choice>(count).fill(choice), chatShape(tool?.name), {
-    ...call,
-    promptTokens: await countTokens(texts),
-  });
-}
-
-/** Throws 400 for a `prompt` that is neither a text nor a list of texts, and for unsupported options. */
-export async function echoCompletion(body: JsonObject, call: EchoCall): Promise<Answer> {
-  const prompts = typeof body['prompt'] === 'string' ? [body['prompt']] : body['prompt'];
-  if (!Array.isArray(prompts) || prompts.length === 0 || !prompts.every((each) => typeof each === 'string'))
-    throw invalid('prompt', "'prompt' must be a text or a list of texts");
-  refuseMember(body, 'logprobs');
-  const count = readChoices(body, prompts.length);
-  const share = Math.floor(ECHO_TOKENS_MAX / (count * prompts.length));
-  const tokensMax = Math.min(
-    share,
-    readCount(body, 'max_tokens', 0),
-    readCount(body, 'max_completion_tokens', 0),
-  );
-  const stops = readStops(body);
-  const repeats = read(body, 'echo', 'boolean') === true;
-  const choices = prompts.flatMap((prompt) => {
-    const text = `Echo: ${beginningOf(prompt)}`;
-    if (!repeats) return Array<Choice>(count).fill(cut(text, tokensMax, stops));
-    // A repeated prompt counts towards the limit of the answer, and not as generated.
-    const head = cut(prompt, share, []);
-    const rest = cut(text, Math.min(tokensMax, share - head.tokens), stops);
-    const isCut = head.finishReason === 'length';
-    return Array<Choice>(count).fill(
-      isCut ? { ...head, tokens: 0 } : { ...rest, text: head.text + rest.text },
-    );
-  });
-  const promptTokens = await countTokens([...prompts, String(read(body, 'suffix', 'string') ?? '')]);
-  return answer(choices, COMPLETION, { ...call, promptTokens });
+/** Throws 400, which names the member, for invalid and for unsupported options. */
+export async function echo({ endpoint, request }: ModelCall): Promise<Answer> {
+  const { body, stream, includesUsage } = request;
+  // Null is the same as absent.
+  const given = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null));
+  const check = endpoint === 'chat' ? chatOptions : completionOptions;
+  const mistake = check.Errors(given).First();
+  if (mistake !== undefined) {
+    const param = mistake.path
+      .slice(1)
+      .replaceAll(/\/(\d+)/g, '[$1]')
+      .replaceAll('/', '.');
+    throw invalid(param, `'${param}' is not supported by ${LOCAL_CHAT_MODEL}: ${mistake.message}`);
+  }
+  const how = { stream, includesUsage };
+  return endpoint === 'chat'
+    ? echoChat(given as Static<typeof ChatOptions>, how)
+    : echoCompletion(given as Static<typeof CompletionOptions>, how);
 }
 
 /** 400 for a member with an invalid value. */
-export const invalid = (param: string, sentence: string): OpenAiRefusal =>
-  new OpenAiRefusal('malformed', sentence, { param, code: 'invalid_value' });
+export const invalid = (param: string, sentence: string, code = 'invalid_value'): OpenAiRefusal =>
+  new OpenAiRefusal('malformed', sentence, { param, code });
 
-const unsupported = (param: string, sentence: string): OpenAiRefusal =>
-  new OpenAiRefusal('malformed', sentence, { param, code: 'unsupported_parameter' });
+type How = { stream: boolean; includesUsage: boolean };
 
-/** A member of this type; undefined where it is absent or null. Throws 400. */
-function read(body: JsonObject, name: string, type: 'boolean' | 'string'): Json | undefined {
-  const value = body[name] ?? undefined;
-  if (value !== undefined && typeof value !== type) throw invalid(name, `'${name}' must be a ${type}`);
-  return value;
-}
-
-function refuseMember(body: JsonObject, name: string): void {
-  const value = body[name] ?? false;
-  if (value !== false) throw unsupported(name, `local-echo has no '${name}'`);
-}
-
-/** Infinity where the member is absent. Throws 400. */
-function readCount(body: JsonObject, name: string, least: number, most = Number.POSITIVE_INFINITY): number {
-  const value = body[name] ?? undefined;
-  if (value === undefined) return Number.POSITIVE_INFINITY;
-  const number = isRawNumber(value) ? Number(value.rawJSON) : value;
-  if (typeof number === 'number' && Number.isInteger(number) && number >= least && number <= most)
-    return number;
-  throw invalid(
-    name,
-    `'${name}' must be an integer from ${least}${Number.isFinite(most) ? ` to ${most}` : ''}`,
+async function echoChat(options: Static<typeof ChatOptions>, how: How): Promise<Answer> {
+  const { messages, n = 1, response_format: format } = options;
+  const texts = messages.map(({ content }) =>
+    Array.isArray(content) ? content.map(({ text = '' }) => text).join('') : (content ?? ''),
   );
+  const last = messages.findLastIndex(({ role }) => role === 'user');
+  const told = withQuotes((texts[last] ?? '').slice(0, READ_LENGTH_MAX), texts[last - 1] ?? '');
+  const tool = forcedTool(options);
+  const { function: { name: called, parameters = { type: 'object' } } = {} } = tool ?? {};
+  const text =
+    called !== undefined
+      ? JSON.stringify(sampleOf(parameters, told, 'tools'))
+      : format?.type === 'json_object'
+        ? JSON.stringify({ echo: told })
+        : format?.type === 'json_schema'
+          ? JSON.stringify(sampleOf(schemaOf(format), told, 'response_format.json_schema.schema'))
+          : `Echo: ${told}`;
+  const choice = cut(text, options, { share: Math.floor(TOKENS_MAX / n), stops: called === undefined });
+  if (called !== undefined && choice.finishReason === 'stop') choice.finishReason = 'tool_calls';
+  const call = { id: `call_${newRandomId()}`, type: 'function' };
+  const saying = (said: string, position?: { index: number }): JsonObject =>
+    called === undefined
+      ? { content: said }
+      : { tool_calls: [{ ...position, ...call, function: { name: called, arguments: said } }] };
+  const head = { role: 'assistant', content: null, refusal: null };
+  return answer(Array<Choice>(n).fill(choice), how, {
+    object: 'chat.completion',
+    promptTokens: countTokens(texts),
+    whole: (said) => ({ message: { ...head, ...saying(said) } }),
+    begin: { delta: { ...head, ...saying('', { index: 0 }) } },
+    piece: (said) => ({
+      delta:
+        called === undefined
+          ? { content: said }
+          : { tool_calls: [{ index: 0, function: { arguments: said } }] },
+    }),
+    end: { delta: {} },
+  });
 }
 
-/** Choices for each prompt. Throws 400 where there are too many in all. */
-function readChoices(body: JsonObject, prompts: number): number {
-  const [n, best] = ['n', 'best_of'].map((name) => readCount(body, name, 1, 128)) as [number, number];
-  const choices = Number.isFinite(n) ? n : 1;
-  if (best < choices) throw invalid('best_of', "'best_of' must not be less than 'n'");
-  if (prompts * choices <= ECHO_CHOICES_MAX) return choices;
-  const param = prompts > ECHO_CHOICES_MAX ? 'prompt' : 'n';
-  throw invalid(param, `'${param}' asks for more than ${ECHO_CHOICES_MAX} choices in all`);
+async function echoCompletion(options: Static<typeof CompletionOptions>, how: How): Promise<Answer> {
+  const { n = 1 } = options;
+  const prompts = [options.prompt].flat();
+  if (prompts.length * n > CHOICES_MAX)
+    throw invalid('n', `'n' asks for more than ${CHOICES_MAX} choices in all`);
+  const share = Math.floor(TOKENS_MAX / (n * prompts.length));
+  const choices = prompts.flatMap((prompt) => {
+    const text = `Echo: ${prompt.slice(0, READ_LENGTH_MAX)}`;
+    return Array<Choice>(n).fill(cut(text, options, { share, stops: true }));
+  });
+  const shape = {
+    whole: (text: string) => ({ text }),
+    piece: (text: string) => ({ text }),
+    end: { text: '' },
+  };
+  return answer(choices, how, { object: 'text_completion', promptTokens: countTokens(prompts), ...shape });
 }
 
-function readStops({ stop }: JsonObject): string[] {
-  const stops = [stop ?? []].flat();
-  if (stops.length > ECHO_STOPS_MAX) throw invalid('stop', `'stop' may hold ${ECHO_STOPS_MAX} texts at most`);
-  for (const each of stops)
-    if (typeof each !== 'string' || each === '' || each.length > ECHO_STOP_LENGTH_MAX)
-      throw invalid(
-        'stop',
-        `'stop' must be a text or a list of texts of 1 to ${ECHO_STOP_LENGTH_MAX} characters`,
-      );
-  return stops as string[];
-}
-
-function textOfMessage(message: Json, index: number): string {
-  if (!isObject(message)) throw invalid(`messages[${index}]`, `'messages[${index}]' must be an object`);
-  const content = message['content'] ?? '';
-  if (typeof content === 'string') return content;
-  const param = `messages[${index}].content`;
-  if (!Array.isArray(content)) throw invalid(param, `'${param}' must be a text or a list of parts`);
-  return content
-    .map((part) => (isObject(part) && typeof part['text'] === 'string' ? part['text'] : ''))
-    .join('');
-}
-
-/** A text, or JSON where `response_format` asks for it. Throws 400. */
-function formatted(body: JsonObject, told: string): string {
-  const format = body['response_format'] ?? { type: 'text' };
-  const { type, json_schema: named } = isObject(format) ? format : {};
-  if (type === 'text') return `Echo: ${told}`;
-  if (type === 'json_object') return JSON.stringify({ echo: told });
-  if (type !== 'json_schema')
-    throw invalid('response_format', "'response_format.type' must be text, json_object or json_schema");
-  const param = 'response_format.json_schema';
-  const schema = isObject(named) ? (named['schema'] ?? undefined) : undefined;
-  if (schema === undefined) throw invalid(param, `'${param}' must hold a schema`);
-  return sample(schema, told, `${param}.schema`);
-}
-
-/** A value that satisfies the schema, as JSON, with the beginning of the input where it wants a text. */
-function sample(schema: Json, told: string, param: string): string {
-  try {
-    return JSON.stringify(sampleOf(schema, told.slice(0, ECHO_STOP_LENGTH_MAX)));
-  } catch (error) {
-    if (!(error instanceof NoSample)) throw error;
-    throw unsupported(param, `local-echo can make no value for '${param}': the schema ${error.message}`);
-  }
+function schemaOf({ json_schema: named }: { json_schema?: { schema?: unknown } }): unknown {
+  if (named?.schema !== undefined) return named.schema;
+  throw invalid('response_format.json_schema', "'response_format.json_schema' must hold a schema");
 }
 
 /** The tool that has to be called; undefined where none has to be. Throws 400. */
-function readForcedTool(body: JsonObject) {
-  const choice = body['tool_choice'] ?? 'auto';
+function forcedTool({ tools = [], tool_choice: choice = 'auto' }: Static<typeof ChatOptions>) {
   if (choice === 'none' || choice === 'auto') return undefined;
-  const list = body['tools'] ?? [];
-  if (!Array.isArray(list)) throw invalid('tools', "'tools' must be a list");
-  const tools = list.map((tool, index) => {
-    const called = isObject(tool) && tool['type'] === 'function' ? tool['function'] : undefined;
-    const { name, parameters } = isObject(called) ? called : {};
-    if (typeof name !== 'string' || !/^[\w-]{1,64}$/.test(name))
-      throw invalid(
-        `tools[${index}]`,
-        `'tools[${index}]' must be a function with a name of 1 to 64 letters, digits, _ and -`,
-      );
-    return {
-      name,
-      parameters: parameters ?? { type: 'object' },
-      param: `tools[${index}].function.parameters`,
-    };
-  });
-  const { name: wanted } = isObject(choice) && isObject(choice['function']) ? choice['function'] : {};
-  const tool = choice === 'required' ? tools[0] : tools.find(({ name }) => name === wanted);
-  if (tool === undefined)
-    throw invalid('tool_choice', "'tool_choice' must be none, auto, required or name a function of 'tools'");
-  return tool;
+  const tool =
+    choice === 'required' ? tools[0] : tools.find((each) => each.function.name === choice.function.name);
+  return tool ?? invalidTool();
 }
 
-/** UTF-16 units of the longest token: a word and the blanks behind it, long words in pieces. */
-const TOKEN_LENGTH_MAX = 16;
+const invalidTool = (): never => {
+  throw invalid('tool_choice', "'tool_choice' must be none, auto, required or name a function of 'tools'");
+};
 
-/** Input beyond what an answer can hold is not read. */
-const beginningOf = (text: string): string =>
-  text.slice(0, ECHO_TOKENS_MAX * (TOKEN_LENGTH_MAX + 1) + ECHO_STOP_LENGTH_MAX);
-
-const isBlank = (code: number): boolean => code <= 0x20 || code === 0xa0 || code === 0x3000;
-
-/** The offset behind the token at `start`. */
-function endOfToken(text: string, start: number): number {
-  const most = Math.min(text.length, start + TOKEN_LENGTH_MAX);
-  let blank = false;
-  let at = start;
-  for (; at < most; at++) {
-    const next = isBlank(text.charCodeAt(at));
-    if (blank && !next) return at;
-    blank = next;
-  }
-  const splitsPair = at < text.length && (text.charCodeAt(at) & 0xfc00) === 0xdc00;
-  return splitsPair ? at + 1 : at;
-}
-
-async function countTokens(texts: readonly string[]): Promise<number> {
-  const pause = createPauses();
-  let count = 0;
-  for (const text of texts)
-    for (let at = 0; at < text.length; count++) {
-      at = endOfToken(text, at);
-      if (count % 4096 === 0) await pause();
-    }
-  return count;
+/** Tokens beyond the longest answer are estimated by their bytes. */
+function countTokens(texts: readonly string[]): number {
+  const text = texts.join(' ');
+  const counted = text.slice(0, READ_LENGTH_MAX).match(TOKEN)?.length ?? 0;
+  return counted + estimateTokens(Math.max(0, text.length - READ_LENGTH_MAX));
 }
 
 /** The text up to its first stop sequence or its last allowed token, whichever comes first. */
-function cut(text: string, tokensMax: number, stops: readonly string[]): Choice {
-  const found = stops.map((stop) => text.indexOf(stop)).filter((at) => at !== -1);
-  const end = Math.min(text.length, ...found);
-  let [tokens, at] = [0, 0];
-  for (; tokens < tokensMax && at < end; tokens++) at = Math.min(end, endOfToken(text, at));
-  return { text: text.slice(0, at), tokens, finishReason: at < end ? 'length' : 'stop' };
+function cut(
+  text: string,
+  {
+    stop = [],
+    max_tokens: most,
+    max_completion_tokens: mostToo,
+  }: Static<typeof CompletionOptions> | Static<typeof ChatOptions>,
+  { share, stops }: { share: number; stops: boolean },
+): Choice {
+  const found = (stops ? [stop].flat() : []).map((each) => text.indexOf(each)).filter((at) => at !== -1);
+  const pieces = text.slice(0, Math.min(text.length, ...found)).match(TOKEN) ?? [];
+  const kept = pieces.slice(0, Math.min(share, most ?? share, mostToo ?? share));
+  const finishReason = kept.length < pieces.length ? 'length' : 'stop';
+  return { text: kept.join(''), tokens: kept.length, finishReason };
 }
 
 /** How a kind of completion is written: a whole choice, and the chunks of one. */
 type Shape = {
-  prefix: string;
   object: string;
-  chunk: string;
+  promptTokens: number;
   whole(text: string): JsonObject;
   begin?: JsonObject;
   piece(text: string): JsonObject;
   end: JsonObject;
 };
 
-const COMPLETION: Shape = {
-  prefix: 'cmpl',
-  object: 'text_completion',
-  chunk: 'text_completion',
-  whole: (text) => ({ text }),
-  piece: (text) => ({ text }),
-  end: { text: '' },
-};
-
-/** With a tool the text is the arguments of its call. */
-function chatShape(tool: string | undefined): Shape {
-  const id = `call_${newRandomId()}`;
-  const message = (text: string, position?: { index: number }): JsonObject =>
-    tool === undefined
-      ? { role: 'assistant', content: text, refusal: null }
-      : {
-          role: 'assistant',
-          content: null,
-          refusal: null,
-          tool_calls: [{ ...position, id, type: 'function', function: { name: tool, arguments: text } }],
-        };
-  const piece = (text: string): JsonObject =>
-    tool === undefined ? { content: text } : { tool_calls: [{ index: 0, function: { arguments: text } }] };
-  return {
-    prefix: 'chatcmpl',
-    object: 'chat.completion',
-    chunk: 'chat.completion.chunk',
-    whole: (text) => ({ message: message(text) }),
-    begin: { delta: message('', { index: 0 }) },
-    piece: (text) => ({ delta: piece(text) }),
-    end: { delta: {} },
-  };
-}
-
-function answer(
+async function answer(
   choices: readonly Choice[],
+  { stream, includesUsage }: How,
   shape: Shape,
-  { stream, includeUsage, promptTokens }: EchoCall & { promptTokens: number },
-): Answer {
+): Promise<Answer> {
   const completionTokens = choices.reduce((sum, { tokens }) => sum + tokens, 0);
-  const usage = {
-    prompt_tokens: promptTokens,
-    completion_tokens: completionTokens,
-    total_tokens: promptTokens + completionTokens,
-  };
+  const { promptTokens, object, begin, end } = shape;
+  const total = promptTokens + completionTokens;
+  const usage = { prompt_tokens: promptTokens, completion_tokens: completionTokens, total_tokens: total };
   const base = {
-    id: `${shape.prefix}-${newRandomId()}`,
-    object: stream ? shape.chunk : shape.object,
+    id: `${begin === undefined ? 'cmpl' : 'chatcmpl'}-${newRandomId()}`,
+    object: stream && begin !== undefined ? `${object}.chunk` : object,
     created: Math.floor(Date.now() / 1000),
     model: LOCAL_CHAT_MODEL,
   };
@@ -305,55 +238,39 @@ function answer(
     logprobs: null,
     finish_reason: reason,
   });
+  if (!stream) {
+    const whole = choices.map(({ text, finishReason }, at) => toChoice(at, shape.whole(text), finishReason));
+    return {
+      kind: 'whole',
+      status: 200,
+      headers: {},
+      bytes: Buffer.from(JSON.stringify({ ...base, choices: whole, usage })),
+      usage: { promptTokens, completionTokens, estimated: false },
+    };
+  }
+  const event = (index: number, content: JsonObject, reason: string | null = null): string =>
+    toEvent({ ...base, choices: [toChoice(index, content, reason)], ...(includesUsage && { usage: null }) });
   /** The usage always ends a stream: it is accounted for, and hidden from clients that did not ask for it. */
   function* events(): Generator<string> {
-    const event = (content: JsonObject, index: number, reason: string | null = null): string =>
-      toEvent({ ...base, choices: [toChoice(index, content, reason)], ...(includeUsage && { usage: null }) });
     for (const [index, { text, finishReason }] of choices.entries()) {
-      if (shape.begin !== undefined) yield event(shape.begin, index);
-      for (let at = 0, end = 0; at < text.length; at = end) {
-        end = endOfToken(text, at);
-        yield event(shape.piece(text.slice(at, end)), index);
-      }
-      yield event(shape.end, index, finishReason);
+      if (begin !== undefined) yield event(index, begin);
+      for (const [piece] of text.matchAll(TOKEN)) yield event(index, shape.piece(piece));
+      yield event(index, end, finishReason);
     }
     yield toEvent({ ...base, choices: [], usage });
     yield DONE;
   }
-  if (stream) return toStream(events());
-  const whole = choices.map(({ text, finishReason }, index) =>
-    toChoice(index, shape.whole(text), finishReason),
-  );
-  return {
-    kind: 'whole',
-    status: 200,
-    headers: {},
-    bytes: Buffer.from(JSON.stringify({ ...base, choices: whole, usage })),
-    usage: { promptTokens, completionTokens, estimated: false },
-  };
-}
-
-/** Makes the events as they are read, a block in each time slice, so that a long stream does not delay other requests. */
-function toStream(events: Generator<string>): StreamAnswer {
-  const nextBlock = (): EventBlock | undefined => {
+  async function* blocks(): AsyncGenerator<EventBlock, undefined> {
     let text = '';
-    for (let next = events.next(); next.done !== true; next = events.next()) {
-      text += next.value;
-      if (text.length >= STREAM_BLOCK_UNITS) break;
+    for (const next of events()) {
+      text += next;
+      if (text.length < BLOCK_LENGTH) continue;
+      yield toBlock(Buffer.from(text));
+      text = '';
+      await nextTimeSlice();
     }
-    return text === '' ? undefined : toBlock(Buffer.from(text));
-  };
-  return {
-    kind: 'stream',
-    headers: {},
-    first: nextBlock(),
-    blocks: {
-      async next() {
-        await nextTimeSlice();
-        return nextBlock();
-      },
-      cancel: () => void events.return(undefined),
-    },
-    end: () => undefined,
-  };
+    if (text !== '') yield toBlock(Buffer.from(text));
+  }
+  const all = blocks();
+  return { kind: 'stream', headers: {}, first: (await all.next()).value, blocks: all };
 }

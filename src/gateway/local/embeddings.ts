@@ -2,10 +2,12 @@
 
 import type { EmbedTexts } from '../../core/embed-texts.ts';
 import { LOCAL_EMBEDDING_MODEL } from '../../core/embed-texts.ts';
-import type { Json, JsonObject } from '../../core/json.ts';
+import type { Json } from '../../core/json.ts';
 import { nextTimeSlice, SLICE_MS } from '../../core/time-slices.ts';
+import { OpenAiRefusal } from '../../http/openai-error.ts';
 import type { WholeAnswer } from '../answer.ts';
 import { EMBEDDING_TEXT_LENGTH_MAX, EMBEDDING_TEXTS_LENGTH_MAX } from '../limits.ts';
+import type { ModelCall } from '../model-call.ts';
 import { estimateTokens } from '../usage.ts';
 import { invalid } from './echo.ts';
 
@@ -13,9 +15,12 @@ const { id: MODEL, dimensions: DIMENSIONS } = LOCAL_EMBEDDING_MODEL;
 
 /** Throws 400 for an unsupported option, naming the member; 503 when the queue is full. */
 export async function embedLocally(
-  body: JsonObject,
-  { embed, signal }: { embed: EmbedTexts; signal: AbortSignal },
+  { endpoint, request, signal }: ModelCall,
+  embed: EmbedTexts,
 ): Promise<WholeAnswer> {
+  if (endpoint !== 'embeddings')
+    throw new OpenAiRefusal('malformed', `The model ${MODEL} cannot do this`, { param: 'model' });
+  const { body } = request;
   const texts = readInput(body['input']);
   const { encoding_format: encoding, dimensions } = body;
   if (dimensions !== undefined && dimensions !== null && dimensions !== DIMENSIONS)

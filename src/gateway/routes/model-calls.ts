@@ -1,16 +1,12 @@
 import type { TSchema } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
-import type { Principal } from '../../core/principal.ts';
 import type { Http } from '../../http/http.ts';
 import { answer, bytes, parameters } from '../../http/input.ts';
 import { openAiRefusals } from '../../http/openai-error.ts';
 import { HTTPValidationError } from '../../http/schemas.ts';
-import type { RequestState } from '../../http/state.ts';
-import type { Endpoint } from '../adapters/adapter.ts';
 import { ChatCompletion, Completion, EmbeddingList, embeddingOut, ImageList } from '../answer-schema.ts';
-import { AT_MOST_ONCE_HEADER, type Forward, type GatewayInput } from '../endpoints/forward.ts';
-import type { createModels } from '../endpoints/models.ts';
-import type { createWorkspaceEmbeddings } from '../endpoints/workspace-embeddings.ts';
+import { type CatalogueKeeper, idsOf } from '../catalogue/current.ts';
+import { AT_MOST_ONCE_HEADER, type Entry } from '../entry.ts';
 import {
   CHAT_EXAMPLE,
   CHAT_REQUEST_EXAMPLE,
@@ -25,6 +21,7 @@ import {
   MODEL_EXAMPLE,
 } from '../examples.ts';
 import { EMBEDDINGS_BODY_BYTES_MAX } from '../limits.ts';
+import type { Endpoint } from '../request.ts';
 import {
   ChatRequest,
   type Choice,
@@ -38,17 +35,33 @@ import {
   modelEnum,
   WorkspacePath,
 } from '../schema.ts';
-import { TARGET_HEADER } from '../targets.ts';
+import { type Model, TARGET_HEADER } from '../targets.ts';
+import type { WorkspaceEmbeddings } from '../workspace-embeddings.ts';
 
 export type ModelCallRoutesDeps = {
-  forward: Forward;
-  workspaceEmbeddings: ReturnType<typeof createWorkspaceEmbeddings>;
-  models: ReturnType<typeof createModels>;
+  entry: Entry;
+  embeddings: WorkspaceEmbeddings;
+  catalogue: CatalogueKeeper;
   /** Largest request. */
   bodyBytesMax: number;
-  /** For the documentation: the currently available models. */
-  choices(endpoint: Endpoint): Choice;
 };
+
+/** For the documentation: the models of an endpoint, and its default; none while none is known yet. */
+function choicesOf({ known }: CatalogueKeeper, endpoint: Endpoint): Choice {
+  if (known === undefined) return { ids: [], fallback: undefined };
+  const { defaults, statedDefaults } = known;
+  const fallback = endpoint === 'embeddings' ? defaults.embeddings : statedDefaults[endpoint];
+  return { ids: idsOf(known, endpoint), fallback };
+}
+
+const toModelRead = ({ id, created, ownedBy, endpoints, description }: Model): ModelRead => ({
+  id,
+  object: 'model',
+  created,
+  owned_by: ownedBy,
+  endpoints: [...endpoints],
+  ...(description === undefined ? {} : { description }),
+});
 
 const MODELS = { key: { in: 'models', scope: 'models', stale: true }, errors: 'openai' } as const;
 /** The upstream's own time-outs hold, and comments keep streams alive. */
@@ -107,17 +120,6 @@ const DESCRIPTION =
   `The answer's header \`${TARGET_HEADER}\` names the target that has answered, or failed last: \`upstream/model\`, ` +
   '`local/…` for a model that is built in, `cache` for an answer that was kept.';
 
-type Context = { request: Request; body: Uint8Array; principal: Principal; state: RequestState };
-
-const toInput = ({ request, body, principal, state }: Context): GatewayInput => ({
-  request,
-  bytes: body,
-  requestId: state.requestId,
-  principal,
-  trace: state.trace,
-  keepPermit: () => state.keepPermit(),
-});
-
 /** An example that names an existing model. */
 const withModel = (example: object, choice: () => Choice) => (): object => {
   const { ids, fallback } = choice();
@@ -135,19 +137,20 @@ export const modelCallRoutes = (http: Http, deps: ModelCallRoutesDeps) =>
 function openAiRoutes(
   { plugin }: Http,
   prefix: '/v1' | '',
-  { forward, models, choices, bodyBytesMax }: ModelCallRoutesDeps,
+  { entry, catalogue, bodyBytesMax }: ModelCallRoutesDeps,
 ) {
   const suffix = prefix === '' ? '-at-root' : '';
   const app = new Elysia({ prefix, tags: ['models'] }).use(plugin);
   for (const { endpoint, path, summary, schema, example, answered } of CALLS)
     app.post(
       path,
-      ({ request, body, principal, state }) =>
-        forward(endpoint, toInput({ request, body, principal, state })),
+      ({ request, body, principal, state }) => entry.forward(endpoint, { request, body, principal, state }),
       {
         ...CALL,
         body: bytes(
-          { 'application/json': { schema, example: withModel(example, () => choices(endpoint)) } },
+          {
+            'application/json': { schema, example: withModel(example, () => choicesOf(catalogue, endpoint)) },
+          },
           {
             bytesMax:
               endpoint === 'embeddings' ? Math.min(bodyBytesMax, EMBEDDINGS_BODY_BYTES_MAX) : bodyBytesMax,
@@ -177,42 +180,49 @@ function openAiRoutes(
       ...openAiRefusals(400, 404),
     },
   };
+  /** Throws 404, naming the models there are. */
+  const findModel = async (id: string): Promise<ModelRead> => {
+    const present = await catalogue.current();
+    const model = present.byId.get(id);
+    if (model === undefined) throw catalogue.notFound(present, id);
+    return toModelRead(model);
+  };
   const found = { operationId: `models.find${suffix}`, summary: 'One model' };
   return (
     app
-      .get('/models', async () => ({ object: 'list', data: await models.list() }), {
-        ...MODELS,
-        response: {
-          200: answer({
-            description: 'All of them.',
-            schema: ModelList,
-            example: { object: 'list', data: [MODEL_EXAMPLE] },
-          }),
-          ...ASK_REFUSALS,
+      .get(
+        '/models',
+        async () => ({ object: 'list', data: (await catalogue.current()).models.map(toModelRead) }),
+        {
+          ...MODELS,
+          response: {
+            200: answer({
+              description: 'All of them.',
+              schema: ModelList,
+              example: { object: 'list', data: [MODEL_EXAMPLE] },
+            }),
+            ...ASK_REFUSALS,
+          },
+          detail: { operationId: `models.list${suffix}`, summary: 'The models that are configured' },
         },
-        detail: { operationId: `models.list${suffix}`, summary: 'The models that are configured' },
-      })
-      .get('/models/:model_id', ({ params }) => models.find(params.model_id), { ...find, detail: found })
+      )
+      .get('/models/:model_id', ({ params }) => findModel(params.model_id), { ...find, detail: found })
       // `meta-llama/Llama-3` and the like are often sent as they are.
-      .get('/models/*', ({ params }) => models.find(params.model_id), {
+      .get('/models/*', ({ params }) => findModel(params.model_id), {
         ...find,
         detail: { ...found, hide: true },
       })
   );
 }
 
-function workspaceRoutes(
-  { plugin }: Http,
-  { workspaceEmbeddings, choices, bodyBytesMax }: ModelCallRoutesDeps,
-) {
-  const ofEmbeddings = () => choices('embeddings');
+function workspaceRoutes({ plugin }: Http, { embeddings, catalogue, bodyBytesMax }: ModelCallRoutesDeps) {
+  const ofEmbeddings = () => choicesOf(catalogue, 'embeddings');
   const ModelEnum = modelEnum(ofEmbeddings);
   return new Elysia({ tags: ['models'] })
     .use(plugin)
     .post(
       '/:workspace_id/v1/embeddings',
-      ({ request, body, principal, state }) =>
-        workspaceEmbeddings(toInput({ request, body, principal, state })),
+      ({ request, body, principal, state }) => embeddings.answer({ request, body, principal, state }),
       {
         ...CALL,
         errors: 'openai-but-validation',

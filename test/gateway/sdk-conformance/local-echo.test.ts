@@ -204,7 +204,9 @@ describe('a call of a tool', () => {
   test('of a tool without a fit name is refused', async () => {
     for (const name of ['', 'a b', 'x'.repeat(65), 5 as unknown as string]) {
       const tools: OpenAI.ChatCompletionTool[] = [{ type: 'function', function: { name } }];
-      expect((await refusalOf(chat({ tools, tool_choice: 'required' }))).param).toBe('tools[0]');
+      expect((await refusalOf(chat({ tools, tool_choice: 'required' }))).param).toBe(
+        'tools[0].function.name',
+      );
     }
   });
 
@@ -216,7 +218,7 @@ describe('a call of a tool', () => {
     };
     const tools: OpenAI.ChatCompletionTool[] = [{ type: 'function', function: { name: 'f', parameters } }];
     const refusal = await refusalOf(chat({ tools, tool_choice: 'required' }));
-    expect(refusal).toEqual({ param: 'tools[0].function.parameters', code: 'unsupported_parameter' });
+    expect(refusal).toEqual({ param: 'tools', code: 'unsupported_parameter' });
   });
 });
 
@@ -264,7 +266,7 @@ describe('a conversation that asks for what there is not is refused by the name'
     ['logprobs', { logprobs: true }],
     ['audio', { audio: { voice: 'a', format: 'mp3' } }],
     ['function_call', { function_call: { name: 'f' } }],
-    ['response_format', { response_format: { type: 'xml' } }],
+    ['response_format.type', { response_format: { type: 'xml' } }],
     ['response_format', { response_format: 'json' }],
     ['response_format.json_schema', { response_format: { type: 'json_schema' } }],
     ['messages', { messages: [] }],
@@ -322,11 +324,6 @@ describe('a completion', () => {
       ['ends with max_tokens', { max_tokens: 2 }, ['Echo: one '], 'length', 2],
       ['may have no tokens', { max_tokens: 0 }, [''], 'length', 0],
       ['ends before a stop sequence', { stop: ['two'] }, ['Echo: one '], 'stop', 2],
-      ['repeats its prompt', { echo: true, max_tokens: 1 }, [`${TEXT}Echo: `], 'length', 1],
-      ['repeats nothing but its prompt', { echo: true, max_tokens: 0 }, [TEXT], 'length', 0],
-      ['has no stop sequences in its prompt', { echo: true, stop: 'one' }, [`${TEXT}Echo: `], 'stop', 1],
-      ['is the best of several', { best_of: 3, n: 1 }, [`Echo: ${TEXT}`], 'stop', 5],
-      ['knows of a suffix', { suffix: ' five', max_tokens: 1 }, ['Echo: '], 'length', 1],
     ];
   for (const [name, options, texts, finish, tokens] of cases) {
     test(`${name}, whole and streamed`, async () => {
@@ -346,10 +343,10 @@ describe('a completion', () => {
     ['prompt', { prompt: 5 }],
     ['prompt', { prompt: Array(2049).fill('a') }],
     ['n', { prompt: Array(100).fill('a'), n: 100 }],
-    ['best_of', { n: 3, best_of: 2 }],
+    ['best_of', { best_of: 2 }],
     ['logprobs', { logprobs: 0 }],
-    ['echo', { echo: 'yes' }],
-    ['suffix', { suffix: 5 }],
+    ['echo', { echo: true }],
+    ['suffix', { suffix: ' five' }],
     ['max_tokens', { max_tokens: -1 }],
   ];
   for (const [param, options] of wrong)
@@ -361,7 +358,5 @@ describe('a completion', () => {
     const prompt = Array<string>(2048).fill('a b c d e f g h i j k');
     const { choices, usage } = await complete({ prompt });
     expect([choices.length, usage?.completion_tokens]).toEqual([2048, 16_384]);
-    const head = await complete({ prompt: 'word '.repeat(20_000), echo: true });
-    expect([head.choices[0]?.finish_reason, head.usage?.completion_tokens]).toEqual(['length', 0]);
   });
 });

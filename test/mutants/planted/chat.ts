@@ -167,7 +167,7 @@ export const chat: readonly Planted[] = [
   },
   {
     mistake: 'an answer without text is an answer',
-    file: 'src/gateway/stream-chat.ts',
+    file: 'src/gateway/conversation.ts',
     text: '  if (complete && !hasText) throw upstreamFailed(reasonForNoText(end.finishReason, contents));\n',
     replacement: '',
     test: 'test/acceptance/chat/answers-without-text.test.ts',

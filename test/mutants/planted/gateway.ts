@@ -169,7 +169,7 @@ export const gateway: readonly Planted[] = [
   },
   {
     mistake: 'an upstream is left alone for as long as it likes',
-    file: 'src/gateway/execute.ts',
+    file: 'src/gateway/attempts.ts',
     text: 'Math.min(failure.retryAfterMs, REST_MS_MAX)',
     replacement: 'failure.retryAfterMs',
     test: 'test/gateway/retry-after.test.ts',
@@ -177,7 +177,7 @@ export const gateway: readonly Planted[] = [
   },
   {
     mistake: 'an upstream that asks to be left alone is not',
-    file: 'src/gateway/execute.ts',
+    file: 'src/gateway/attempts.ts',
     text: 'if (failure.retryAfterMs !== undefined)\n',
     replacement: 'if (failure.retryAfterMs === -1)\n',
     test: 'test/gateway/retry-after.test.ts',
@@ -185,7 +185,7 @@ export const gateway: readonly Planted[] = [
   },
   {
     mistake: 'the milliseconds that an upstream asks for are not read',
-    file: 'src/gateway/answer.ts',
+    file: 'src/gateway/upstream-error.ts',
     text: "headers.get('retry-after-ms')",
     replacement: "headers.get('retry-after-microseconds')",
     test: 'test/gateway/retry-after.test.ts',
@@ -201,7 +201,7 @@ export const gateway: readonly Planted[] = [
   },
   {
     mistake: 'a failure with a reason does not say when to come again',
-    file: 'src/gateway/answer.ts',
+    file: 'src/gateway/upstream-error.ts',
     text: '    retryAfterMs: readRetryAfter(headers),\n    unwell: status',
     replacement: '    unwell: status',
     test: 'test/gateway/retry-after.test.ts',
@@ -218,8 +218,8 @@ export const gateway: readonly Planted[] = [
   {
     mistake: 'kept answers cross workspaces',
     file: 'src/gateway/cache.ts',
-    text: '[caller.workspaceId, endpoint, model.id, canonical(rest)]',
-    replacement: '[endpoint, model.id, canonical(rest)]',
+    text: '[caller.workspaceId, endpoint, model.id, form,',
+    replacement: '[endpoint, model.id, form,',
     test: 'test/gateway/cache.test.ts',
     name: 'of another workspace',
   },
@@ -254,7 +254,7 @@ export const gateway: readonly Planted[] = [
   },
   {
     mistake: 'a stream that the end of the service cuts does not say so',
-    file: 'src/gateway/relay.ts',
+    file: 'src/gateway/stream.ts',
     text: "this.sendLast(toEvent(toOpenAiError(shutdown.reason)), 'cancelled')",
     replacement: "this.sendLast('', 'cancelled')",
     test: 'test/acceptance/shutdown.test.ts',
@@ -262,7 +262,7 @@ export const gateway: readonly Planted[] = [
   },
   {
     mistake: 'a stream that breaks off ends as if it were whole',
-    file: 'src/gateway/relay.ts',
+    file: 'src/gateway/stream.ts',
     text: "this.sendLast(last, 'failed', failure);",
     replacement: "this.sendLast(DONE, 'ok', failure);",
     test: 'test/gateway/faults.test.ts',
@@ -270,22 +270,22 @@ export const gateway: readonly Planted[] = [
   {
     mistake: 'a limit of tokens is not honoured by local-echo',
     file: 'src/gateway/local/echo.ts',
-    text: "readCount(body, 'max_tokens', 1)",
-    replacement: 'share',
+    text: 'most ?? share,',
+    replacement: 'share,',
     test: 'test/gateway/sdk-conformance/local-echo.test.ts',
   },
   {
     mistake: 'a caller that leaves does not cancel the upstream',
-    file: 'src/gateway/attempt.ts',
-    text: 'AbortSignal.any([call.signal, timeOuts.signal])',
-    replacement: 'timeOuts.signal',
+    file: 'src/gateway/upstream-call.ts',
+    text: "this.call.signal.addEventListener('abort', this.cancel, { once: true });",
+    replacement: '',
     test: 'test/gateway/faults.test.ts',
   },
   {
     mistake: "an upstream is sent the caller's name of the model",
     file: 'src/gateway/upstream-request.ts',
-    text: 'if (!asksForUsage) return JSON.stringify({ ...body, model });',
-    replacement: 'if (!asksForUsage) return JSON.stringify({ ...body });',
+    text: '    return JSON.stringify({ ...body, model });\n  const',
+    replacement: '    return JSON.stringify({ ...body });\n  const',
     test: 'test/acceptance/gateway/right-model.test.ts',
   },
   {
@@ -298,8 +298,8 @@ export const gateway: readonly Planted[] = [
   {
     mistake: 'a models file with a mistake takes the models away',
     file: 'src/gateway/catalogue/current.ts',
-    text: '      const message = error instanceof Error',
-    replacement: '      present = undefined;\n      const message = error instanceof Error',
+    text: '      const reason = error instanceof Error',
+    replacement: '      this.known = undefined;\n      const reason = error instanceof Error',
     test: 'test/acceptance/gateway/reload.test.ts',
   },
 

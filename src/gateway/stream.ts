@@ -1,15 +1,16 @@
 // Forwards the stream of an answer to its client: bytes pass as they came, and the end is reported as it was.
 
-import { isObject, type JsonObject } from '../core/json.ts';
+import { isObject } from '../core/json.ts';
+import { MovableTimer } from '../core/movable-timer.ts';
 import { OpenAiRefusal, toOpenAiError } from '../http/openai-error.ts';
-import type { StreamAnswer } from './answer.ts';
+import { isFailedEvent, type StreamAnswer, upstreamFailed } from './answer.ts';
 import type { UpstreamSpec } from './catalogue/model.ts';
 import { DONE, type EventBlock, renderEvent, type StreamEvent, toEvent } from './events.ts';
 import type { Ended } from './model-call.ts';
-import { isFailedEvent, readEventError, type UpstreamError } from './upstream-error.ts';
+import { readEventError } from './upstream-error.ts';
 import { StreamMeter } from './usage.ts';
 
-export type RelayOptions = {
+export type StreamOptions = {
   answer: StreamAnswer;
   /** Undefined for a built-in model. */
   spec: UpstreamSpec | undefined;
@@ -26,8 +27,8 @@ export type RelayOptions = {
   shutdown: AbortSignal;
   /** Called once. The last bytes are sent when it resolves. */
   onEnd(end: Ended): Promise<void>;
-  /** Called with each block of events, before usage is hidden. */
-  onBlock(bytes: Uint8Array): void;
+  /** Called with the bytes that the client is sent. */
+  onBytes?: ((bytes: Uint8Array) => void) | undefined;
 };
 
 const PING = Buffer.from(': keep-alive\n\n');
@@ -41,79 +42,82 @@ const LAST_EVENTS = 4;
  * upstream fails in the middle, or the service ends, an error event without `[DONE]` follows. A client that disconnects
  * cancels the upstream.
  */
-export function relay(options: RelayOptions): { body: ReadableStream<Uint8Array>; over: Promise<void> } {
-  const source = new Relay(options);
+export function toClientStream(options: StreamOptions): {
+  body: ReadableStream<Uint8Array>;
+  over: Promise<Ended>;
+} {
+  const source = new ClientStream(options);
   return { body: new ReadableStream<Uint8Array>(source), over: source.over.promise };
 }
 
-class Relay implements UnderlyingDefaultSource<Uint8Array> {
-  readonly over = Promise.withResolvers<void>();
-  private readonly options: RelayOptions;
+class ClientStream implements UnderlyingDefaultSource<Uint8Array> {
+  readonly over = Promise.withResolvers<Ended>();
+  private readonly options: StreamOptions;
+  private readonly answer: StreamAnswer;
   private readonly meter: StreamMeter;
   private client!: ReadableStreamDefaultController<Uint8Array>;
-  private silence: ReturnType<typeof setTimeout> | undefined;
-  private forget = (): void => undefined;
+  private readonly silence = new MovableTimer(() => this.ping());
   private firstEventMs: number | undefined;
   private sinceFinish = Number.POSITIVE_INFINITY;
   private readonly finished = new Set<unknown>();
   private ended = false;
   private left = false;
 
-  constructor(options: RelayOptions) {
+  constructor(options: StreamOptions) {
     this.options = options;
+    this.answer = options.answer;
     this.meter = options.answer.meter ?? new StreamMeter();
   }
 
   start(client: ReadableStreamDefaultController<Uint8Array>): void {
-    const { answer, signal, shutdown } = this.options;
+    const { signal, shutdown } = this.options;
+    const { first, timeOuts } = this.answer;
     this.client = client;
     if (signal.aborted) {
       this.onAbort();
       return;
     }
     signal.addEventListener('abort', this.onAbort, { once: true });
-    const onShutdown = (): void => {
-      answer.blocks.cancel();
-      void this.sendLast(toEvent(toOpenAiError(shutdown.reason)), 'cancelled');
-    };
-    shutdown.addEventListener('abort', onShutdown, { once: true });
-    this.forget = () => shutdown.removeEventListener('abort', onShutdown);
+    shutdown.addEventListener('abort', this.onShutdown, { once: true });
     // A client that stops reading would release neither the permit nor the reservation.
-    answer.timeOuts?.signal.addEventListener('abort', () => this.breakOff(undefined), { once: true });
-    if (answer.first === undefined) this.ping();
-    else this.forward(answer.first);
+    timeOuts?.signal.addEventListener('abort', () => this.breakOff(undefined), { once: true });
+    if (first === undefined) this.ping();
+    else this.forward(first);
   }
 
   /** Forwards until the client has got something, or the stream has ended. */
   async pull(): Promise<void> {
-    const { blocks, timeOuts } = this.options.answer;
+    const { blocks, timeOuts } = this.answer;
     while (!this.ended) {
       timeOuts?.await('idle');
-      let block: EventBlock | undefined;
+      let next: IteratorResult<EventBlock, undefined>;
       try {
-        block = await blocks.next();
+        next = await blocks.next();
       } catch (error) {
         return this.breakOff(error);
       }
       if (this.ended) return;
-      if (block === undefined) return this.finish();
+      if (next.done === true) return this.finish();
       timeOuts?.awaitReader();
-      if (this.forward(block)) return;
+      if (this.forward(next.value)) return;
     }
   }
 
   cancel(): void {
     this.left = true;
-    if (this.ended) return;
-    this.options.answer.blocks.cancel();
-    void this.end('cancelled');
+    if (!this.ended) this.over.resolve(this.end('cancelled').ended);
   }
 
   private readonly onAbort = (): void => {
     if (this.ended) return;
-    this.cancel();
+    this.over.resolve(this.end('cancelled').ended);
     // A client in this process still reads.
     this.client.close();
+  };
+
+  private readonly onShutdown = (): void => {
+    const { shutdown } = this.options;
+    void this.sendLast(toEvent(toOpenAiError(shutdown.reason)), 'cancelled');
   };
 
   private ping(): void {
@@ -122,41 +126,50 @@ class Relay implements UnderlyingDefaultSource<Uint8Array> {
   }
 
   private awaitPing(): void {
-    clearTimeout(this.silence);
-    this.silence = setTimeout(() => this.ping(), this.options.keepAliveMs);
+    this.silence.moveTo(performance.now() + this.options.keepAliveMs);
   }
 
   /** Returns whether the client has got a part of the block. */
   private forward(block: EventBlock): boolean {
-    if (block.events.length > 0) this.firstEventMs ??= performance.now() - this.options.startedAtMs;
-    const failed = block.events.findIndex((event) => isFailedEvent(event, false));
-    const events = failed === -1 ? block.events : block.events.slice(0, failed);
-    for (const event of events) this.count(event);
-    const shown = this.options.hidesUsage ? events.filter((event) => !isUsageAlone(event)) : events;
-    const found = block.events[failed];
-    if (found !== undefined) {
-      const { error, blames } = readEventError(found, this.options.spec);
-      this.options.answer.blocks.cancel();
-      void this.sendLast(shown.map(renderEvent).join('') + toEvent({ error }), 'failed', toldError(blames));
-      return true;
+    const { hidesUsage, spec, startedAtMs } = this.options;
+    if (block.events.length > 0) this.firstEventMs ??= performance.now() - startedAtMs;
+    let shown = block.events;
+    let done = false;
+    for (const [at, event] of block.events.entries()) {
+      if (isFailedEvent(event, false)) {
+        const { error, blames } = readEventError(event, spec);
+        const before = shown.filter((each) => block.events.indexOf(each) < at);
+        void this.sendLast(
+          before.map(renderEvent).join('') + toEvent({ error }),
+          'failed',
+          toldError(blames),
+        );
+        return true;
+      }
+      if (event.data === '[DONE]') done = true;
+      else this.count(event);
+      if (hidesUsage && isUsageAlone(event)) shown = shown.filter((each) => each !== event);
     }
-    this.options.onBlock(block.bytes);
-    const isWhole = shown.length === block.events.length;
-    const bytes = isWhole ? block.bytes : Buffer.from(shown.map(renderEvent).join(''));
-    if (block.events.some(({ data }) => data === '[DONE]')) {
+    const bytes = shown === block.events ? block.bytes : Buffer.from(shown.map(renderEvent).join(''));
+    if (done) {
       void this.sendLast(bytes, 'ok');
       void this.drain();
     } else {
       this.awaitPing();
-      if (bytes.length > 0) this.client.enqueue(bytes);
+      this.send(bytes);
     }
     return bytes.length > 0;
   }
 
+  private send(bytes: Uint8Array): void {
+    if (bytes.length === 0) return;
+    this.options.onBytes?.(bytes);
+    this.client.enqueue(bytes);
+  }
+
   /** Counts what an event says towards the usage and the end. */
-  private count({ data, chunk }: StreamEvent): void {
-    if (data === '[DONE]') return;
-    if (this.options.answer.meter === undefined) this.meter.addChunk(chunk);
+  private count({ chunk }: StreamEvent): void {
+    if (this.answer.meter === undefined) this.meter.addChunk(chunk);
     this.sinceFinish += 1;
     const choices = chunk?.['choices'];
     if (!Array.isArray(choices)) return;
@@ -169,18 +182,22 @@ class Relay implements UnderlyingDefaultSource<Uint8Array> {
 
   /** The upstream has ended, without a mark. */
   private finish(): void {
-    const { choices, endsPlainly, onBlock } = this.options;
+    const { choices, endsPlainly } = this.options;
     const hasFinished = choices === 1 || this.finished.size >= choices;
     if (endsPlainly) void this.sendLast('', 'ok');
-    else if (this.sinceFinish < LAST_EVENTS && hasFinished) {
-      onBlock(Buffer.from(DONE));
-      void this.sendLast(DONE, 'ok');
-    } else this.breakOff(undefined);
+    else if (this.sinceFinish < LAST_EVENTS && hasFinished) void this.sendLast(DONE, 'ok');
+    else this.breakOff(undefined);
   }
 
   private breakOff(cause: unknown): void {
     if (this.ended) return;
-    const failure = this.options.answer.timeOuts?.refusal ?? brokeOff(cause);
+    if (this.options.signal.aborted) {
+      this.onAbort();
+      return;
+    }
+    const failure =
+      this.answer.timeOuts?.refusal ??
+      upstreamFailed('The upstream broke off its answer', { code: 'upstream_broke_off', cause });
     const last = toEvent(toOpenAiError(failure));
     // A client that reads too slowly is no failure of the upstream.
     if (failure.kind === 'request-timeout') void this.sendLast(last, 'cancelled');
@@ -193,36 +210,35 @@ class Relay implements UnderlyingDefaultSource<Uint8Array> {
     outcome: Ended['outcome'],
     failure?: OpenAiRefusal,
   ): Promise<void> {
-    await this.end(outcome, failure);
-    if (this.left) return;
-    if (last.length > 0) this.client.enqueue(typeof last === 'string' ? Buffer.from(last) : last);
-    this.client.close();
+    const { ended, recorded } = this.end(outcome, failure);
+    await recorded;
+    if (!this.left) {
+      this.send(typeof last === 'string' ? Buffer.from(last) : last);
+      this.client.close();
+    }
+    this.over.resolve(ended);
   }
 
-  private end(outcome: Ended['outcome'], failure?: OpenAiRefusal): Promise<void> {
-    const { answer, signal, onEnd } = this.options;
+  private end(outcome: Ended['outcome'], failure?: OpenAiRefusal) {
+    const { signal, shutdown, onEnd } = this.options;
     this.ended = true;
-    clearTimeout(this.silence);
-    this.forget();
+    this.silence.clear();
+    shutdown.removeEventListener('abort', this.onShutdown);
     signal.removeEventListener('abort', this.onAbort);
     // An error that blames the request says nothing about the upstream's health.
     const isNeutral = outcome === 'cancelled' || failure?.kind === 'malformed';
-    answer.end(isNeutral ? 'left' : outcome === 'ok' ? 'ok' : 'failed', failure);
-    this.over.resolve();
-    return onEnd({
-      outcome,
-      usage: this.meter.usage,
-      tokens: this.meter.tokens,
-      firstEventMs: this.firstEventMs,
-    });
+    this.answer.end?.(isNeutral ? 'left' : outcome === 'ok' ? 'ok' : 'failed', failure);
+    const { usage, tokens } = this.meter;
+    const ended = { outcome, usage, tokens, firstEventMs: this.firstEventMs };
+    return { ended, recorded: onEnd(ended) };
   }
 
   /** Reads an upstream whose last event has come to its end, so that its connection can serve again. */
   private async drain(): Promise<void> {
-    const { blocks } = this.options.answer;
-    const closing = setTimeout(() => blocks.cancel(), CLOSING_MS);
+    const { blocks, timeOuts } = this.answer;
+    const closing = setTimeout(() => timeOuts?.cancel(), CLOSING_MS);
     try {
-      while ((await blocks.next()) !== undefined);
+      while ((await blocks.next()).done !== true);
     } catch {
       // No client waits for it any more.
     }
@@ -232,17 +248,11 @@ class Relay implements UnderlyingDefaultSource<Uint8Array> {
 
 /** Whether the event tells the usage, and holds nothing else. */
 const isUsageAlone = ({ chunk }: StreamEvent): boolean => {
-  const { choices, usage } = chunk ?? ({} as JsonObject);
+  const { choices, usage } = chunk ?? {};
   return Array.isArray(choices) && choices.length === 0 && isObject(usage);
 };
 
-const brokeOff = (cause: unknown): OpenAiRefusal =>
-  new OpenAiRefusal('upstream-failed', 'The upstream broke off its answer', {
-    code: 'upstream_broke_off',
-    cause,
-  });
-
-const toldError = (blames: UpstreamError['blames']): OpenAiRefusal =>
+const toldError = (blames: 'request' | string | undefined): OpenAiRefusal =>
   blames === 'request'
     ? new OpenAiRefusal('malformed', 'The upstream refused the request within its answer')
-    : new OpenAiRefusal('upstream-failed', 'The upstream told an error within its answer');
+    : upstreamFailed('The upstream told an error within its answer');

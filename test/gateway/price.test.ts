@@ -1,10 +1,9 @@
 // What a request may use, before it is asked: never less than what it says that it wants.
 
 import { expect, test } from 'bun:test';
-import type { Endpoint } from '../../src/gateway/adapters/adapter.ts';
-import { estimateUse } from '../../src/gateway/estimate.ts';
 import { COMPLETION_TOKENS_DEFAULT } from '../../src/gateway/limits.ts';
-import { readRequest } from '../../src/gateway/request.ts';
+import { estimateUse } from '../../src/gateway/price.ts';
+import { type Endpoint, readRequest } from '../../src/gateway/request.ts';
 import type { Model } from '../../src/gateway/targets.ts';
 
 const modelOf = (price: Model['price']): Model => ({

@@ -1,44 +1,39 @@
 // Embeddings for other areas, which keep them: by one model, never by its fallbacks, whose vectors could not be compared.
 
-import {
-  type Embeddings,
-  type EmbedTexts,
-  LOCAL_EMBEDDING_MODEL,
-  type Payer,
-} from '../../core/embed-texts.ts';
-import { ServiceError, upstreamFailed } from '../../core/errors.ts';
-import { isRawNumber, type JsonObject } from '../../core/json.ts';
-import type { Principal, RemainingLimits } from '../../core/principal.ts';
-import type { Limited } from '../allowances.ts';
-import type { CatalogueKeeper } from '../catalogue/current.ts';
-import type { Served } from '../model-call.ts';
-import { GatewayRequest, parseAnswer } from '../request.ts';
-import type { Serve } from '../serve.ts';
-import { refusalOf } from '../stream-chat.ts';
-import { type Model, TARGET_HEADER } from '../targets.ts';
+import { type Embeddings, type EmbedTexts, LOCAL_EMBEDDING_MODEL, type Payer } from '../core/embed-texts.ts';
+import { ServiceError, upstreamFailed } from '../core/errors.ts';
+import { isRawNumber, type JsonObject } from '../core/json.ts';
+import type { Allowances } from './allowances.ts';
+import type { CatalogueKeeper } from './catalogue/current.ts';
+import { refusalOf } from './conversation.ts';
+import type { Caller, Served } from './model-call.ts';
+import { GatewayRequest, parseAnswer } from './request.ts';
+import type { ModelService } from './serve.ts';
+import { type Model, TARGET_HEADER } from './targets.ts';
 
 /** Statuses of an upstream that does not take these texts. */
 const REFUSING = new Set([400, 413, 422]);
 
 const NOBODY: Payer = { email: '', keyId: '', limits: {} };
 
-const EMBEDDINGS_NONE = 'The upstream answered with something that is no list of embeddings';
+const EMBEDDINGS_NONE = 'The upstream returned an invalid list of embeddings';
 
-export function createModelEmbeddings(deps: {
-  embeddings: Serve;
+export function createKeptEmbeddings(deps: {
+  service: ModelService;
   embed: EmbedTexts;
-  catalogue: Pick<CatalogueKeeper, 'current'>;
-  remaining(caller: Limited): Promise<RemainingLimits>;
+  catalogue: CatalogueKeeper;
+  allowances: Allowances;
 }): Embeddings {
   /** Throws 429 for a part of a request that the key may not make now. */
-  const callerOf = async (payer: Payer): Promise<Pick<Principal, 'email' | 'keyId' | 'limits'>> => {
+  const callerOf = async (workspaceId: string, payer: Payer): Promise<Caller> => {
     const { email, keyId, limits } = payer;
-    if (payer.isPart !== true || limits.requests_per_minute === undefined) return { email, keyId, limits };
-    const { requests_per_minute: requests } = await deps.remaining(payer);
+    if (payer.isPart !== true || limits.requests_per_minute === undefined)
+      return { workspaceId, email, keyId, limits };
+    const { requests_per_minute: requests } = await deps.allowances.remaining(payer, new Date());
     if (requests?.remaining === 0)
       throw new ServiceError('too-many-requests', 'The API key has used up its requests of this minute');
     const { requests_per_minute: _, ...others } = limits;
-    return { email, keyId, limits: others };
+    return { workspaceId, email, keyId, limits: others };
   };
 
   return {
@@ -53,10 +48,10 @@ export function createModelEmbeddings(deps: {
       const { models } = await deps.catalogue.current();
       const model = models.find((each) => each.endpoints.includes('embeddings') && nameOf(each) === name);
       if (model === undefined) throw new ServiceError('not-found', `The model ${name} is not configured`);
-      const served = await deps.embeddings({
+      const served = await deps.service.serve({
         endpoint: 'embeddings',
         request: new GatewayRequest({ model: model.id, input: [...texts], encoding_format: 'float' }),
-        caller: { workspaceId, ...(await callerOf(payer)) },
+        caller: await callerOf(workspaceId, payer),
         signal,
       });
       if (served.kind === 'stream') {
@@ -100,30 +95,23 @@ async function readVectors(bytes: Uint8Array, count: number): Promise<ArrayLike<
     throw upstreamFailed(EMBEDDINGS_NONE, { cause: error });
   }
   const length = vectors[0]?.length ?? 0;
-  for (let index = 0; index < Math.max(count, vectors.length); index++)
-    if (index >= count || length === 0 || vectors[index]?.length !== length)
-      throw upstreamFailed(
-        `The upstream answered ${count} texts with other than ${count} vectors of one length`,
-      );
-  return vectors;
+  const isWhole = Array.from({ length: count }, (_, index) => vectors[index]?.length === length);
+  if (length > 0 && vectors.length === count && isWhole.every(Boolean)) return vectors;
+  throw upstreamFailed(`The upstream answered ${count} texts with other than ${count} vectors of one length`);
 }
 
 /** A list of numbers, or base64 of little-endian f32, which some upstreams always give. */
 function toVector(embedding: unknown): Float32Array {
-  if (typeof embedding === 'string') {
-    const bytes = Uint8Array.from(Buffer.from(embedding, 'base64'));
-    return checked(new Float32Array(bytes.buffer));
-  }
-  return checked(Float32Array.from(embedding as readonly number[], toComponent));
+  const vector =
+    typeof embedding === 'string'
+      ? new Float32Array(Uint8Array.from(Buffer.from(embedding, 'base64')).buffer)
+      : Float32Array.from(embedding as readonly number[], toComponent);
+  if (!vector.every(Number.isFinite)) throw new Error('a component is no number');
+  return vector;
 }
 
 /** Of a number with more digits than a double surely keeps, as those of Python in the form 5.882193727302365e-05, the text is kept. */
 const toComponent = (value: unknown): number => Number(isRawNumber(value) ? value.rawJSON : value);
-
-function checked(vector: Float32Array): Float32Array {
-  if (!vector.every(Number.isFinite)) throw new Error('a component is no number');
-  return vector;
-}
 
 function toRows(vectors: Float32Array, count: number): Float32Array[] {
   const { dimensions } = LOCAL_EMBEDDING_MODEL;
