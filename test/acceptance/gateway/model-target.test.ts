@@ -59,9 +59,9 @@ for (const [model, ...expected] of CASES) {
 
 test('an answer that was kept comes from the cache', async () => {
   const body = { temperature: 0 };
-  expect(await targetOf(await client.ask('kept', { body }))).toEqual([200, 'main/ok+key=kept']);
   for (const stream of [false, true])
-    expect(await targetOf(await client.ask('kept', { body: { ...body, stream } }))).toEqual([200, 'cache']);
+    for (const target of ['main/ok+key=kept', 'cache'])
+      expect(await targetOf(await client.ask('kept', { body: { ...body, stream } }))).toEqual([200, target]);
 });
 
 test('embeddings, in parts too', async () => {
