@@ -1,20 +1,15 @@
 import { inTrace } from './tracing.ts';
 
-/** Collects items into batches, which are handled after a delay, or as soon as they are full. */
-export type Batcher<Item> = {
-  /** Adds an item; false where too many wait already. */
-  add(item: Item): boolean;
-  /** Handles the waiting items at once; resolves when all batches are done. */
-  flush(): Promise<void>;
-};
-
-/** `run` handles one batch at a time. It must not throw, and handles its own failures. */
+/**
+ * Collects items into batches, which are handled after a delay, or as soon as they are full. `run` handles one batch at a time. It must
+ * not throw, and handles its own failures.
+ */
 export function createBatcher<Item>(options: {
   itemsMax: number;
   waitingMax: number;
   delayMs: number;
   run(items: Item[]): Promise<void>;
-}): Batcher<Item> {
+}) {
   const waiting: Item[] = [];
   let timer: ReturnType<typeof setTimeout> | undefined;
   let running: Promise<void> | undefined;
@@ -34,13 +29,15 @@ export function createBatcher<Item>(options: {
   }
 
   return {
-    add(item) {
+    /** Adds an item; false where too many wait already. */
+    add(item: Item): boolean {
       if (waiting.length >= options.waitingMax) return false;
       waiting.push(item);
       if (waiting.length >= options.itemsMax) void start();
       else timer ??= setTimeout(() => void start(), options.delayMs);
       return true;
     },
+    /** Handles the waiting items at once; resolves when all batches are done. */
     flush: start,
   };
 }
