@@ -8,52 +8,29 @@ import type { PageRequest } from '../http/paging.ts';
 import { audited } from '../infra/postgres/audit.ts';
 import type { Fragment, Sql, Transaction } from '../infra/postgres/client.ts';
 import type { Invalidation } from '../infra/postgres/invalidation.ts';
+import type { AgentRead } from './agent-schema.ts';
 import { AGENT_TTL_MS, CACHED_AGENTS_MAX } from './limits.ts';
 
-/** A model with instructions (a persona, or an autonomous agent), or a bot that answers from a list. */
-export type Agent = {
-  /** Undefined: no agent is configured. */
-  id: string | undefined;
-  kind: 'persona' | 'agent' | 'bot';
-  /** Null: the catalogue's default. */
-  model: string | null;
-  instructions: string;
-  temperature: number | null;
-  historyMessages: number;
-  historyTokens: number;
-  knowledge: 'none' | 'documents';
-  /** Whether it answers from documents alone. */
-  knowledgeOnly: boolean;
-  /** Its answer where no document is found then; null: the default sentence. */
-  notFoundText: string | null;
-  replies: readonly { match: string; reply: string }[];
-};
+/** A model with instructions (a persona, or an autonomous agent), or a bot that answers from a list: every field with its value. */
+export type AgentSettings = Omit<AgentRead, 'id' | 'name' | 'kind' | 'default' | 'created_at' | 'updated_at'>;
+
+/** The agent of an answer; its id is undefined where none is configured. */
+export type Agent = AgentSettings & { id: string | undefined; kind: AgentRead['kind'] };
 
 /** The ids of an agent in the order in which they are tried. */
 export type AgentNames = { workspaceId: string; ids: readonly string[] };
 
-/** An agent as its administrators see it. */
-export type StoredAgent = Agent & {
-  id: string;
-  name: string;
-  isDefault: boolean;
+export type AgentRow = Pick<AgentRead, 'id' | 'name' | 'kind' | 'default'> & {
+  settings: AgentSettings;
   createdAt: Date;
   updatedAt: Date;
 };
 
 export type AgentReference = { workspaceId: string; agentId: string };
-export type AgentFields = Omit<StoredAgent, 'createdAt' | 'updatedAt'>;
 export type AgentStore = ReturnType<typeof createAgentStore>;
 
-type Row = Omit<StoredAgent, keyof Settings> & { settings: Settings };
-type Settings = Omit<Agent, 'id' | 'kind'>;
-
 /** An agent as the audit log keeps one. */
-const STATE = `jsonb_build_object('name', name, 'kind', kind, 'default', is_default, 'model', settings->'model',
-  'instructions', settings->'instructions', 'temperature', settings->'temperature',
-  'history_messages', settings->'historyMessages', 'history_tokens', settings->'historyTokens',
-  'knowledge', settings->'knowledge', 'knowledge_only', settings->'knowledgeOnly',
-  'not_found_text', settings->'notFoundText', 'replies', settings->'replies')`;
+const STATE = `jsonb_build_object('name', name, 'kind', kind, 'default', is_default) || settings::jsonb`;
 
 const audit = (
   sql: Transaction,
@@ -69,40 +46,39 @@ const audit = (
   });
 
 export function createAgentStore(sql: Sql) {
-  const columns = sql`id, name, kind, is_default AS "isDefault", settings, created_at AS "createdAt",
+  const columns = sql`id, name, kind, is_default AS "default", settings, created_at AS "createdAt",
     updated_at AS "updatedAt"`;
   return {
     /** Newest first, one row more than the limit where others follow. */
-    async list(workspaceId: string, { limit, after }: PageRequest): Promise<StoredAgent[]> {
-      const rows = await sql<Row[]>`
+    list(workspaceId: string, { limit, after }: PageRequest): Promise<AgentRow[]> {
+      return sql<AgentRow[]>`
         SELECT ${columns} FROM chat_agents
         WHERE workspace_id = ${workspaceId}
           AND ${after === undefined ? sql`true` : sql`(created_at, id) < (${after.createdAt}, ${after.id})`}
         ORDER BY created_at DESC, id DESC LIMIT ${limit + 1}`;
-      return rows.map(toAgent);
     },
 
-    async find({ workspaceId, agentId }: AgentReference): Promise<StoredAgent | undefined> {
-      const [row] = await sql<Row[]>`
+    async find({ workspaceId, agentId }: AgentReference): Promise<AgentRow | undefined> {
+      const [row] = await sql<AgentRow[]>`
         SELECT ${columns} FROM chat_agents WHERE workspace_id = ${workspaceId} AND id = ${agentId}`;
-      return row && toAgent(row);
+      return row;
     },
 
     /** The first of the ids that is an agent's, else the workspace's default. */
     async select({ workspaceId, ids }: AgentNames): Promise<Agent | undefined> {
-      const [row] = await sql<Row[]>`
+      const [row] = await sql<AgentRow[]>`
         SELECT ${columns} FROM chat_agents
         WHERE workspace_id = ${workspaceId} AND (id = ANY (${[...ids]}::text[]) OR is_default)
         ORDER BY array_position(${[...ids]}::text[], id::text) NULLS LAST LIMIT 1`;
-      return row && toAgent(row);
+      return row && { id: row.id, kind: row.kind, ...row.settings };
     },
 
     /** Undefined where there is no such workspace. */
     async put(
-      workspaceId: string,
+      { workspaceId, agentId: id }: AgentReference,
       author: Author,
-      { id, name, kind, isDefault, ...settings }: AgentFields,
-    ): Promise<StoredAgent | undefined> {
+      { name, kind, default: isDefault, settings }: Omit<AgentRow, 'id' | 'createdAt' | 'updatedAt'>,
+    ): Promise<AgentRow | undefined> {
       try {
         return await sql.begin(async (tx) => {
           // Two that are made the default at once take turns.
@@ -117,13 +93,13 @@ export function createAgentStore(sql: Sql) {
               })}`;
           const before = tx`(
             SELECT ${tx.unsafe(STATE)} FROM chat_agents WHERE workspace_id = ${workspaceId} AND id = ${id})`;
-          const [row] = await tx<Row[]>`
+          const [row] = await tx<AgentRow[]>`
             INSERT INTO chat_agents (workspace_id, id, name, kind, is_default, settings)
             VALUES (${workspaceId}, ${id}, ${name}, ${kind}, ${isDefault}, ${JSON.stringify(settings)}::text::json)
             ON CONFLICT (workspace_id, id) DO UPDATE SET name = excluded.name, kind = excluded.kind,
               is_default = excluded.is_default, settings = excluded.settings, updated_at = now()
             RETURNING ${columns}, ${audit(tx, author, { change: 'put', before, after: tx.unsafe(STATE) })}`;
-          return row && toAgent(row);
+          return row;
         });
       } catch (error) {
         if (isForeignKeyViolation(error)) return undefined;
@@ -161,8 +137,6 @@ export function createAgentCache(
     reset: cached.reset,
   };
 }
-
-const toAgent = ({ settings, ...row }: Row): StoredAgent => ({ ...row, ...settings });
 
 /** PostgreSQL's error 23503 (manual, appendix A). */
 const isForeignKeyViolation = (error: unknown): boolean => codeOf(error) === '23503';

@@ -58,10 +58,10 @@ export function createGenerate(deps: GenerateDeps) {
     };
     if (agent.kind === 'bot') return fixed(await replyTo(agent.replies, question, leaving));
     // 2. What was said before, and what the documents say.
-    const { historyMessages: messagesMax, historyTokens: tokensMax, knowledgeOnly } = agent;
+    const { history_messages: messagesMax, history_tokens: tokensMax, knowledge_only: knowledgeOnly } = agent;
     const earlier = await readHistory(sql, turn.parentId, { messagesMax, tokensMax });
     const { passages, isWhole } = await findPassages(agent, { turn, earlier, signal: leaving });
-    const notFoundText = agent.notFoundText ?? NOT_FOUND_TEXT_DEFAULT;
+    const notFoundText = agent.not_found_text ?? NOT_FOUND_TEXT_DEFAULT;
     if (knowledgeOnly && passages.length === 0) {
       // Saying that nothing is there would be wrong.
       if (!isWhole) throw unavailable('The documents cannot be searched');
@@ -127,11 +127,11 @@ const FALLBACK_AGENT: Agent = {
   model: null,
   instructions: '',
   temperature: null,
-  historyMessages: HISTORY_MESSAGES_DEFAULT,
-  historyTokens: HISTORY_TOKENS_DEFAULT,
+  history_messages: HISTORY_MESSAGES_DEFAULT,
+  history_tokens: HISTORY_TOKENS_DEFAULT,
   knowledge: 'none',
-  knowledgeOnly: false,
-  notFoundText: null,
+  knowledge_only: false,
+  not_found_text: null,
   replies: [],
 };
 

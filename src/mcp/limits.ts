@@ -3,26 +3,18 @@
 /** Tool calls and reads of one request (of a batch) that run at once, and those that may wait: the SDK takes no larger batch. */
 export const CALLS_AT_ONCE_MAX = 4;
 export const CALLS_WAITING_MAX = 100;
-
 /** Once the answers of a batch have so many bytes together, as JSON, none of its calls and reads begins any more. */
 export const BATCH_ANSWER_BYTES_MAX = 4_194_304;
 
-/** Documents of a page of `resources/list`. */
 export const RESOURCES_PAGE_SIZE = 100;
-
-/** Documents that `search_documents` returns, and how many by default. */
 export const DOCUMENTS_MAX = 50;
 export const DOCUMENTS_DEFAULT = 10;
-
-/** Passages that `retrieve` returns, and how many by default: each has 200 to 400 tokens. */
+/** Each passage has 200 to 400 tokens. */
 export const PASSAGES_MAX = 50;
 export const PASSAGES_DEFAULT = 8;
 
-/** Filters of a tool call, and characters of one. */
 export const FILTERS_MAX = 50;
 export const FILTER_LENGTH_MAX = 2000;
-
-/** Characters of a query. */
 export const QUERY_LENGTH_MAX = 4000;
 
 /** Of the metadata of a document, characters and items that a model is shown. */

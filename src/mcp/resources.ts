@@ -3,34 +3,33 @@
 import { parseDateTime } from '../core/date-time.ts';
 import { ServiceError } from '../core/errors.ts';
 import { isUuid } from '../core/ids.ts';
+import type { InnerCall } from '../http/inner-calls.ts';
+import type { Excerpt } from './document-tools.ts';
 import { RESOURCES_PAGE_SIZE, SUMMARY_LENGTH_MAX, TEXT_LENGTH_MAX } from './limits.ts';
-import type { OperationCaller, Operations } from './tool.ts';
-import type { Excerpt } from './tools/read-document.ts';
+import type { ToolCaller } from './tool.ts';
 
 const PREFIX = 'atrium://documents/';
 
+const template = (query: string, name: string, title: string, description: string) => ({
+  uriTemplate: `${PREFIX}{document_id}${query}`,
+  ...{ name, title, description },
+  mimeType: 'text/plain',
+});
+
 export const RESOURCE_TEMPLATES = [
-  {
-    uriTemplate: `${PREFIX}{document_id}`,
-    name: 'document',
-    title: 'Text of a document',
-    description: `The text of a document, by its id; at most ${TEXT_LENGTH_MAX} characters, from the beginning.`,
-    mimeType: 'text/plain',
-  },
-  {
-    uriTemplate: `${PREFIX}{document_id}{?offset}`,
-    name: 'document-part',
-    title: 'Part of the text of a document',
-    description: 'The text from an offset in characters, as the offsets of passages are.',
-    mimeType: 'text/plain',
-  },
-  {
-    uriTemplate: `${PREFIX}{document_id}{?page}`,
-    name: 'document-page',
-    title: 'Page of a document',
-    description: 'One page, slide or sheet, counted from 1.',
-    mimeType: 'text/plain',
-  },
+  template(
+    '',
+    'document',
+    'Text of a document',
+    `The text of a document, by its id; at most ${TEXT_LENGTH_MAX} characters, from the beginning.`,
+  ),
+  template(
+    '{?offset}',
+    'document-part',
+    'Part of the text of a document',
+    'The text from an offset in characters, as the offsets of passages are.',
+  ),
+  template('{?page}', 'document-page', 'Page of a document', 'One page, slide or sheet, counted from 1.'),
 ];
 
 type Listed = {
@@ -58,15 +57,11 @@ const renderCursor = ({ offset, until }: Place): string =>
   Buffer.from(`${offset} ${until}`).toString('base64url');
 
 /** A page of the documents that the caller may see. Undefined for a cursor that is not ours. */
-export async function listResources(
-  operations: Operations,
-  caller: OperationCaller,
-  cursor: string | undefined,
-) {
+export async function listResources(call: InnerCall, caller: ToolCaller, cursor: string | undefined) {
   const place = parseCursor(cursor);
   if (place === undefined) return undefined;
   const { offset, until } = place;
-  const page = (await operations.search(caller, {
+  const page = (await call('documents.search', caller, {
     query: {
       order_by: ['created_at DESC'],
       created_at: until === undefined ? [] : [`lte:${until}`],
@@ -91,13 +86,13 @@ export async function listResources(
 }
 
 /** The text behind a URI. Undefined for one that names no document which the caller may see. */
-export async function readResource(operations: Operations, caller: OperationCaller, uri: string) {
+export async function readResource(call: InnerCall, caller: ToolCaller, uri: string) {
   const match = /^atrium:\/\/documents\/([^/?#]+)(?:\?(offset|page)=(\d{1,9}))?$/.exec(uri);
   const [, id = '', unit, count = ''] = match ?? [];
   if (!isUuid(id)) return undefined;
   const query = unit === undefined ? {} : { [unit]: count };
   try {
-    const excerpt = (await operations.excerpt(caller, {
+    const excerpt = (await call('documents.excerpt', caller, {
       path: { file_id: id },
       query: { ...query, length: TEXT_LENGTH_MAX },
     })) as Excerpt;

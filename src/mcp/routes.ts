@@ -5,30 +5,25 @@ import { answer, bytes, refusals } from '../http/input.ts';
 import { isOwnLocalPage } from '../http/provenance.ts';
 import { toJsonBody } from '../http/validation.ts';
 import { ANSWER_EXAMPLE, CALL_EXAMPLE, McpRequest, McpResponse, STREAM_EXAMPLE } from './schema.ts';
-import type { createServe } from './server.ts';
-import type { Tool } from './tool.ts';
-
-type McpRoutesDeps = {
-  tools: readonly Tool[];
-  serve(): Promise<ReturnType<typeof createServe>>;
-  /** Origins whose pages may send requests; `*` stands for all of them. */
-  origins: readonly string[];
-};
+import type { ServeDeps } from './server.ts';
 
 const refused = (description: string) => answer({ description, schema: McpResponse });
 
-export const mcpRoutes = ({ plugin }: Http, { tools, serve, origins }: McpRoutesDeps) =>
+/** `origins`: those whose pages may send requests; `*` stands for all of them. */
+export const mcpRoutes = ({ plugin }: Http, deps: ServeDeps, origins: readonly string[]) =>
   new Elysia({ name: 'mcp', tags: ['mcp'] }).use(plugin).post(
     '/mcp',
     async ({ principal, request, body, state }) => {
       assertOrigin(request, origins);
       const message = await readMessage(request, body);
       if (message instanceof Response) return message;
-      const called = tools.find(({ name }) => name === toolOf(message));
+      const called = deps.tools.find(({ name }) => name === toolOf(message));
       state.called = called?.name ?? methodOf(message);
       const { requestId } = state;
       const isLong = called?.isLong === true;
-      return (await serve())({ request, body: message, principal, requestId, isLong });
+      // The SDK is loaded for the first request.
+      const { serveMcp } = await import('./server.ts');
+      return serveMcp(deps, { request, body: message, principal, requestId, isLong });
     },
     {
       key: { in: 'key' },

@@ -13,43 +13,56 @@ export type Ran<T> =
   | { outcome: 'answered'; value: T }
   | { outcome: Exclude<Outcome, 'answered'>; sentence: string };
 
-export type Run = <T>(what: string, signal: AbortSignal, work: () => Promise<T>) => Promise<Ran<T>>;
-
 /**
- * Those of one request share its places, so that a batch costs no more at a time than a few requests. Of a batch, what has not
- * begun when its answers have become too large is refused.
+ * Runs the calls of one request, a few at a time, so that a batch costs no more at once than a few requests. Of a batch, what has not begun
+ * when its answers have become too large is refused.
  */
-export function createRun(log: Logger, { requestId, isBatch }: { requestId: string; isBatch: boolean }): Run {
-  let answerBytes = 0;
-  const places = createSemaphore({
+export class CallRunner {
+  readonly #log: Logger;
+  readonly #requestId: string;
+  readonly #isBatch: boolean;
+  readonly #places = createSemaphore({
     runningMax: CALLS_AT_ONCE_MAX,
     waitingMax: CALLS_WAITING_MAX,
     refuse: 'Too many calls in one request',
   });
-  return async (what, signal, work) => {
+  #answerBytes = 0;
+
+  constructor(log: Logger, requestId: string, isBatch: boolean) {
+    this.#log = log;
+    this.#requestId = requestId;
+    this.#isBatch = isBatch;
+  }
+
+  async run<T>(what: string, signal: AbortSignal, work: () => Promise<T>): Promise<Ran<T>> {
+    const begin = async (): Promise<T> => {
+      signal.throwIfAborted();
+      if (this.#answerBytes >= BATCH_ANSWER_BYTES_MAX) throw tooLargeBatch();
+      const value = await work();
+      if (this.#isBatch) this.#answerBytes += Buffer.byteLength(JSON.stringify(value));
+      return value;
+    };
     try {
-      const begin = async (): ReturnType<typeof work> => {
-        signal.throwIfAborted();
-        if (answerBytes >= BATCH_ANSWER_BYTES_MAX) throw tooLargeBatch();
-        const value = await work();
-        if (isBatch) answerBytes += Buffer.byteLength(JSON.stringify(value));
-        return value;
-      };
-      return { outcome: 'answered', value: await abortable(places.run(begin), signal) };
+      return { outcome: 'answered', value: await abortable(this.#places.run(begin), signal) };
     } catch (error) {
-      if (signal.aborted) return { outcome: 'cancelled', sentence: 'The request was cancelled' };
-      if (error instanceof ValidationFailure) return { outcome: 'refused', sentence: renderMistakes(error) };
-      const refusal = error instanceof ServiceError ? error : explainOutage(error);
-      if (refusal !== undefined) {
-        const failed = FAILURES.has(refusal.kind);
-        if (failed)
-          log.warn({ request_id: requestId, mcp: what, err: refusal.cause ?? error }, refusal.message);
-        return { outcome: failed ? 'failed' : 'refused', sentence: refusal.message };
-      }
-      log.error({ request_id: requestId, mcp: what, err: toError(error) }, 'unexpected failure');
+      return signal.aborted
+        ? { outcome: 'cancelled', sentence: 'The request was cancelled' }
+        : this.#explain(error, what);
+    }
+  }
+
+  #explain(error: unknown, what: string): { outcome: 'refused' | 'failed'; sentence: string } {
+    if (error instanceof ValidationFailure) return { outcome: 'refused', sentence: renderMistakes(error) };
+    const refusal = error instanceof ServiceError ? error : explainOutage(error);
+    const logged = { request_id: this.#requestId, mcp: what };
+    if (refusal === undefined) {
+      this.#log.error({ ...logged, err: toError(error) }, 'unexpected failure');
       return { outcome: 'failed', sentence: 'Internal Server Error' };
     }
-  };
+    if (!FAILURES.has(refusal.kind)) return { outcome: 'refused', sentence: refusal.message };
+    this.#log.warn({ ...logged, err: refusal.cause ?? error }, refusal.message);
+    return { outcome: 'failed', sentence: refusal.message };
+  }
 }
 
 const tooLargeBatch = (): ServiceError =>

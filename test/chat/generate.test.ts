@@ -16,12 +16,12 @@ const AGENT: Agent = {
   model: null,
   instructions: '',
   temperature: null,
-  historyMessages: 20,
-  historyTokens: 8000,
+  history_messages: 20,
+  history_tokens: 8000,
   knowledge: 'none',
   replies: [],
-  knowledgeOnly: false,
-  notFoundText: null,
+  knowledge_only: false,
+  not_found_text: null,
 };
 
 const NEVER = new AbortController().signal;

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'bun:test';
 import { ATTRIBUTES } from '../../src/documents/filter/attributes.ts';
-import { Filters, parseFilters } from '../../src/mcp/tools/filters.ts';
+import { Filters, parseFilters } from '../../src/mcp/filters.ts';
 
 test('every attribute of the search may be named, is described, and keeps its value as it is', () => {
   const attributes = Object.keys(ATTRIBUTES);

@@ -6,8 +6,8 @@ import { unavailable, upstreamFailed } from '../../src/core/errors.ts';
 import type { Principal } from '../../src/core/principal.ts';
 import { BATCH_ANSWER_BYTES_MAX, CALLS_AT_ONCE_MAX } from '../../src/mcp/limits.ts';
 import { createToolCounts } from '../../src/mcp/metrics.ts';
-import { createServe } from '../../src/mcp/server.ts';
-import { type Operations, type ToolAnswer, tool } from '../../src/mcp/tool.ts';
+import { type ServeDeps, serveMcp } from '../../src/mcp/server.ts';
+import { type ToolAnswer, tool } from '../../src/mcp/tool.ts';
 import { HEADERS, message, messagesOf, modernMessage } from '../acceptance/support/mcp.ts';
 
 const PRINCIPAL: Principal = {
@@ -32,15 +32,12 @@ function serving(work: (signal: AbortSignal) => Promise<ToolAnswer>) {
     isLong: true,
     readOnly: false,
   } as const;
-  const made = tool({
-    ...spec,
-    name: 'work',
-    input: Type.Object({}),
-    output: Type.Object({}),
-    run: (_operations, { signal }) => work(signal),
-  });
-  const serve = createServe({
-    operations: {} as Operations,
+  const made = tool(
+    { ...spec, name: 'work', input: Type.Object({}), output: Type.Object({}) },
+    (_call, { signal }) => work(signal),
+  );
+  const deps: ServeDeps = {
+    call: async () => undefined,
     tools: [made],
     version: '1',
     counts,
@@ -51,9 +48,9 @@ function serving(work: (signal: AbortSignal) => Promise<ToolAnswer>) {
       warn: (fields) => warnings.push(fields),
       error: (fields) => errors.push(fields),
     },
-  });
+  };
   const send = (sent: { body: unknown; headers?: Record<string, string> }, signal?: AbortSignal) =>
-    serve({
+    serveMcp(deps, {
       request: new Request('http://localhost/mcp', {
         method: 'POST',
         headers: { ...HEADERS, ...sent.headers },

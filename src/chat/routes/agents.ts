@@ -5,7 +5,7 @@ import { answer, json, parameters, refusals } from '../../http/input.ts';
 import { PageQuery, pageAnswer, toPage, toPageRequest } from '../../http/paging.ts';
 import { WorkspacePath } from '../../http/schemas.ts';
 import { AgentPage, AgentPath, AgentRead, AgentWrite } from '../agent-schema.ts';
-import type { AgentStore, StoredAgent } from '../agents.ts';
+import type { AgentRow, AgentStore } from '../agents.ts';
 import { AGENT_EXAMPLE, AGENT_WRITE_EXAMPLE } from '../examples.ts';
 import { HISTORY_MESSAGES_DEFAULT, HISTORY_TOKENS_DEFAULT } from '../limits.ts';
 
@@ -20,22 +20,14 @@ const toReference = (params: { workspace_id: string; agent_id: string }) => ({
 
 const agentNotFound = () => notFound('Agent not found');
 
-const renderAgent = (agent: StoredAgent): AgentRead => ({
-  id: agent.id,
-  name: agent.name,
-  kind: agent.kind,
-  model: agent.model,
-  instructions: agent.instructions,
-  temperature: agent.temperature,
-  history_messages: agent.historyMessages,
-  history_tokens: agent.historyTokens,
-  knowledge: agent.knowledge,
-  knowledge_only: agent.knowledgeOnly,
-  not_found_text: agent.notFoundText,
-  replies: [...agent.replies],
-  default: agent.isDefault,
-  created_at: agent.createdAt.toISOString(),
-  updated_at: agent.updatedAt.toISOString(),
+const renderAgent = ({ id, name, kind, settings, createdAt, updatedAt, ...row }: AgentRow): AgentRead => ({
+  id,
+  name,
+  kind,
+  ...settings,
+  default: row.default,
+  created_at: createdAt.toISOString(),
+  updated_at: updatedAt.toISOString(),
 });
 
 /** `changed` is called after each change, in this process. */
@@ -82,31 +74,28 @@ export const agentRoutes = (
     .put(
       '/:agent_id',
       async ({ author, params, body }) => {
-        const replies = body.replies ?? [];
-        if (body.kind === 'bot' && replies.length === 0)
+        const { name, kind, default: isDefault, ...given } = body;
+        const settings = {
+          model: given.model ?? null,
+          instructions: given.instructions ?? '',
+          temperature: given.temperature ?? null,
+          history_messages: given.history_messages ?? HISTORY_MESSAGES_DEFAULT,
+          history_tokens: given.history_tokens ?? HISTORY_TOKENS_DEFAULT,
+          knowledge: given.knowledge ?? ('none' as const),
+          knowledge_only: given.knowledge_only ?? false,
+          not_found_text: given.not_found_text ?? null,
+          replies: given.replies ?? [],
+        };
+        if (kind === 'bot' && settings.replies.length === 0)
           throw valueError(['body', 'replies'], 'a bot needs at least one reply', body.replies ?? null);
-        const knowledge = body.knowledge ?? 'none';
-        if (body.knowledge_only === true && knowledge === 'none')
+        if (settings.knowledge_only && settings.knowledge === 'none')
           throw valueError(
             ['body', 'knowledge_only'],
             'an agent that answers from documents alone needs knowledge of documents',
             true,
           );
-        const agent = await store.put(params.workspace_id, author, {
-          id: params.agent_id,
-          name: body.name,
-          kind: body.kind,
-          isDefault: body.default ?? false,
-          model: body.model ?? null,
-          instructions: body.instructions ?? '',
-          temperature: body.temperature ?? null,
-          historyMessages: body.history_messages ?? HISTORY_MESSAGES_DEFAULT,
-          historyTokens: body.history_tokens ?? HISTORY_TOKENS_DEFAULT,
-          knowledge,
-          knowledgeOnly: body.knowledge_only ?? false,
-          notFoundText: body.not_found_text ?? null,
-          replies,
-        });
+        const written = { name, kind, default: isDefault ?? false, settings };
+        const agent = await store.put(toReference(params), author, written);
         changed();
         if (agent === undefined) throw notFound('Workspace not found');
         return renderAgent(agent);

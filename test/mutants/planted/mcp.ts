@@ -36,7 +36,7 @@ export const mcp: readonly Planted[] = [
   {
     mistake: 'all calls of a batch run at once',
     file: 'src/mcp/run.ts',
-    text: 'abortable(places.run(begin), signal)',
+    text: 'abortable(this.#places.run(begin), signal)',
     replacement: 'abortable(begin(), signal)',
     test: 'test/mcp/serve.test.ts',
     name: 'four calls run at once',

@@ -1,9 +1,8 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { newRandomId } from '../../core/ids.ts';
-import { nullable, text } from '../../http/schemas.ts';
-import { ID_LENGTH_MAX, QUESTION_LENGTH_MAX } from '../limits.ts';
-import { quoted } from '../quoted.ts';
-import { tool } from '../tool.ts';
+import { newRandomId } from '../core/ids.ts';
+import { nullable, text } from '../http/schemas.ts';
+import { ID_LENGTH_MAX, QUESTION_LENGTH_MAX } from './limits.ts';
+import { quoted, tool } from './tool.ts';
 
 /** The keys of the chat sessions of this tool, beside the session's own. */
 const CHANNEL = { channel: 'mcp', channel_plugin: 'mcp', channel_id: 'ask_agent' };
@@ -20,43 +19,44 @@ const Citation = Type.Object({
   quote: nullable(Type.String(), 'The words of the document that support the answer.'),
   score: Type.Number({ description: 'How well the passage fits the question, from 0 to 1.' }),
 });
-type Citation = Static<typeof Citation>;
-type Answer = { answer: string; citations: Citation[] };
+type Answer = { answer: string; citations: Static<typeof Citation>[] };
 
-const optional = (description: string) =>
+const id = (description: string) =>
   Type.Optional(Type.String({ minLength: 1, maxLength: ID_LENGTH_MAX, description }));
 
-export const askAgent = tool({
-  name: 'ask_agent',
-  title: 'Ask an agent',
-  description:
-    'Asks an agent of the organisation a question, and returns its answer with the documents that it cites. The agent remembers what was ' +
-    'said before in the same session: pass session_id of the answer before to go on. It may take a minute.',
-  scope: 'chat',
-  isLong: true,
-  readOnly: false,
-  input: Type.Object({
-    question: Type.String({
-      minLength: 1,
-      maxLength: QUESTION_LENGTH_MAX,
-      description: 'The question or message.',
+export const askAgent = tool(
+  {
+    name: 'ask_agent',
+    title: 'Ask an agent',
+    description:
+      'Asks an agent of the organisation a question, and returns its answer with the documents that it cites. The agent remembers what was ' +
+      'said before in the same session: pass session_id of the answer before to go on. It may take a minute.',
+    scope: 'chat',
+    isLong: true,
+    readOnly: false,
+    input: Type.Object({
+      question: Type.String({
+        minLength: 1,
+        maxLength: QUESTION_LENGTH_MAX,
+        description: 'The question or message.',
+      }),
+      agent: id("The id of the agent to ask; without it the workspace's default agent answers."),
+      session_id: id('The session to go on with, as an answer returned it; without it a new one begins.'),
     }),
-    agent: optional("The id of the agent to ask; without it the workspace's default agent answers."),
-    session_id: optional('The session to go on with, as an answer returned it; without it a new one begins.'),
-  }),
-  output: Type.Object({
-    answer: text('The answer.'),
-    session_id: text('To go on with.'),
-    citations: Type.Array(Citation, { description: 'What the answer rests on.' }),
-  }),
-  async run(operations, caller, { question, agent, session_id }) {
+    output: Type.Object({
+      answer: text('The answer.'),
+      session_id: text('To go on with.'),
+      citations: Type.Array(Citation, { description: 'What the answer rests on.' }),
+    }),
+  },
+  async (call, caller, { question, agent, session_id }) => {
     const session = session_id ?? newRandomId();
     if (session_id === undefined || agent !== undefined)
-      await operations.openSession(caller, {
+      await call('chat.create-session', caller, {
         path: CHANNEL,
         body: { agi_id: agent ?? ANY_AGENT, channel_session_id: session },
       });
-    const { answer, citations } = (await operations.send(caller, {
+    const { answer, citations } = (await call('chat.send-message', caller, {
       path: { ...CHANNEL, channel_session_id: session },
       body: {
         message: question,
@@ -67,7 +67,7 @@ export const askAgent = tool({
     const structured = { answer, session_id: session, citations };
     return { structured, text: renderAnswer(structured) };
   },
-});
+);
 
 function renderAnswer({ answer, session_id, citations }: Answer & { session_id: string }): string {
   const sources = citations.map(({ number, document_id, name, page, quote }) => {

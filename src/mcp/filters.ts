@@ -1,8 +1,8 @@
 // The filter language of the search, as an argument of tools.
 
 import { Type } from '@sinclair/typebox';
-import { ValidationFailure } from '../../core/errors.ts';
-import { FILTER_LENGTH_MAX, FILTERS_MAX } from '../limits.ts';
+import { ValidationFailure } from '../core/errors.ts';
+import { FILTER_LENGTH_MAX, FILTERS_MAX } from './limits.ts';
 
 export const Filters = Type.Optional(
   Type.Array(Type.String({ minLength: 1, maxLength: FILTER_LENGTH_MAX }), {
