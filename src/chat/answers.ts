@@ -54,12 +54,15 @@ type OwnAnswer = {
 
 export type AnswersDeps = {
   turns: Turns;
-  generate: ReturnType<typeof createGenerate>;
   counts: ChatCounts;
   log: Logger;
 };
 
-export function createAnswers({ turns, generate, counts, log }: AnswersDeps, wakeMover: WakeEventMover) {
+export function createAnswers(
+  { turns, counts, log }: AnswersDeps,
+  generate: ReturnType<typeof createGenerate>,
+  wakeMover: WakeEventMover,
+) {
   const own = new Map<number, OwnAnswer>();
   /** Answers of other processes that requests here wait for; resolved when the answer is to be read again. */
   const awaited = new Map<number, PromiseWithResolvers<void>>();
@@ -253,8 +256,6 @@ export function createAnswers({ turns, generate, counts, log }: AnswersDeps, wak
     for (const answer of own.values()) say(answer, '');
     await takeOver();
   };
-  const ticking = createPeriodic({ name: 'chat.answers', intervalMs: TICK_MS, run: tick, log });
-
   /** Leaves all answers to other processes; requests that wait for them here get a 503. */
   const interrupt = (): void => {
     isEnding = true;
@@ -263,6 +264,19 @@ export function createAnswers({ turns, generate, counts, log }: AnswersDeps, wak
       stream.reject(endingRefusal());
     }
     for (const answerId of awaited.keys()) readAgain(answerId);
+  };
+
+  /** Questions that are accepted from now on are this process's. */
+  const holdLease = async (): Promise<void> => {
+    sureUntil = performance.now() + ALIVE_MS;
+    await turns.renew();
+  };
+  const finishRunning = async (): Promise<void> => {
+    const timer = setTimeout(interrupt, CLOSE_MS);
+    const running = () => [...own.values()].flatMap((answer) => answer.running ?? []);
+    while (running().length > 0) await Promise.all(running());
+    clearTimeout(timer);
+    interrupt();
   };
 
   /** An answer that is made in this process or in another one, or was made before. */
@@ -294,25 +308,12 @@ export function createAnswers({ turns, generate, counts, log }: AnswersDeps, wak
     /** How many answers are made here, or wait for their turn here. */
     length: (): number => own.size,
     interrupt,
-    /** Keeps conversations going, in order and after crashes. Its end waits a while for the answers that are made here. */
-    job: {
-      ...ticking,
-      async start() {
-        // Questions that are accepted from now on are this process's.
-        sureUntil = performance.now() + ALIVE_MS;
-        await turns.renew();
-        await ticking.start();
-      },
-      async stop() {
-        const timer = setTimeout(interrupt, CLOSE_MS);
-        const running = () => [...own.values()].flatMap((answer) => answer.running ?? []);
-        while (running().length > 0) await Promise.all(running());
-        clearTimeout(timer);
-        interrupt();
-        await ticking.stop();
-        await turns.leave();
-      },
-    } satisfies Job,
+    /** Started in this order, and ended in reverse: answers that are made here have a while to end before the lease does. */
+    jobs: [
+      { name: 'chat.lease', start: holdLease, stop: turns.leave },
+      createPeriodic({ name: 'chat.answers', intervalMs: TICK_MS, run: tick, log }),
+      { name: 'chat.running', start: () => undefined, stop: finishRunning },
+    ] satisfies Job[],
   };
 }
 

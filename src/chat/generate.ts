@@ -84,7 +84,7 @@ export function createGenerate(deps: GenerateDeps) {
       messages: toPrompt({ instructions: agent.instructions, passages, knowledgeOnly, earlier, question }),
       ...(agent.temperature === null ? {} : { temperature: agent.temperature }),
     };
-    const said = await askModel(streamChat, call, { citing, onText, signal, stop, timeoutMs });
+    const said = await askModel(streamChat, call, onText, { citing, signal, stop, timeoutMs });
     return { ...said, agentId: agent.id, kind: agent.kind };
   };
 
@@ -158,17 +158,12 @@ export async function replyTo(
 
 type ModelAnswer = Omit<Answer, 'agentId' | 'kind'>;
 
-type AskOptions = Signals & {
-  citing: CitingAnswer | undefined;
-  onText(text: string): void;
-  timeoutMs: number;
-};
-
 /** One call of a model: its text as it comes, and its end, which is the model's own, a failure, or a stop in the middle. */
 async function askModel(
   streamChat: StreamChat,
   call: Omit<ChatCall, 'signal'>,
-  { citing, onText, signal, stop, timeoutMs }: AskOptions,
+  onText: (text: string) => void,
+  { citing, signal, stop, timeoutMs }: Signals & { citing: CitingAnswer | undefined; timeoutMs: number },
 ): Promise<ModelAnswer> {
   const late = new AbortController();
   const timer = setTimeout(() => late.abort(upstreamTimeout('The model did not answer in time')), timeoutMs);

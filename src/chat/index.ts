@@ -67,7 +67,7 @@ export function createChat(deps: ChatDeps) {
     timeoutMs: settings.retrievalTimeoutMs,
   });
   const generate = createGenerate({ sql, agents, knowledge, streamChat: deps.streamChat });
-  const answers = createAnswers({ turns, generate, counts, log }, wakeMover);
+  const answers = createAnswers({ turns, counts, log }, generate, wakeMover);
   const ignore = (): void => undefined;
   // A look that fails is made up for within a second.
   invalidation.subscribe('chat', (answerId) => void answers.look([Number(answerId)]).catch(ignore), ignore);
@@ -84,11 +84,11 @@ export function createChat(deps: ChatDeps) {
   return {
     routes: (http) =>
       new Elysia({ name: 'chat' })
-        .use(conversationRoutes(http, { sessions, answers, show }, wakeMover))
-        .use(sessionRoutes(http, { sessions, messages, show }, wakeMover))
+        .use(conversationRoutes(http, { sessions, answers }, show, wakeMover))
+        .use(sessionRoutes(http, { sessions, messages }, show, wakeMover))
         .use(messageRoutes(http, { messages, answers }, wakeMover))
         .use(agentRoutes(http, agentStore, requireWorkspace, agents.reset)),
-    jobs: [answers.job, ...(settings.retentionDays === 0 ? [] : [retention])],
+    jobs: [...answers.jobs, ...(settings.retentionDays === 0 ? [] : [retention])],
     checks: [],
     metrics: chatMetrics(counts, answers.length),
     converse: createConverse({ sessions, messages, answers }, deps.visibleToPerson, wakeMover),

@@ -168,7 +168,12 @@ export const searchDocuments = tool(
 const toFound = (record: FoundDocument): FoundDocument => {
   const { id, name, status, created_at, file_type, file_size, summary, tags, categories, slots } = record;
   return {
-    ...{ id, name, status, created_at, file_type, file_size },
+    id,
+    name,
+    status,
+    created_at,
+    file_type,
+    file_size,
     summary: summary === null ? null : summary.slice(0, SUMMARY_LENGTH_MAX).toWellFormed(),
     tags: tags?.slice(0, LABELS_MAX) ?? null,
     categories: categories?.slice(0, LABELS_MAX) ?? null,
@@ -190,7 +195,7 @@ const Excerpt = Type.Object({
 });
 export type Excerpt = Static<typeof Excerpt>;
 
-export const DocumentId = Type.String({
+const DocumentId = Type.String({
   minLength: 1,
   maxLength: ID_LENGTH_MAX,
   description: 'The id of a document, as other tools return it.',

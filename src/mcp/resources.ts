@@ -12,7 +12,9 @@ const PREFIX = 'atrium://documents/';
 
 const template = (query: string, name: string, title: string, description: string) => ({
   uriTemplate: `${PREFIX}{document_id}${query}`,
-  ...{ name, title, description },
+  name,
+  title,
+  description,
   mimeType: 'text/plain',
 });
 

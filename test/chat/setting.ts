@@ -157,8 +157,10 @@ const watched = (sql: Sql, onStatement: (text: string) => void): Sql =>
     apply(target, self, words) {
       const query = Reflect.apply(target, self, words);
       const { handle } = query;
+      let isCounted = false;
       query.handle = () => {
-        onStatement(String(words[0].join('?')));
+        if (!isCounted) onStatement(String(words[0].join('?')));
+        isCounted = true;
         return handle.call(query);
       };
       return query;

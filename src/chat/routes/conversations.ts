@@ -22,12 +22,6 @@ import type { Question, SessionKeys } from '../turn.ts';
 import { toCaller } from '../turns.ts';
 import { ANSWER_EVENTS, ANSWERED, CHAT, replyWithAnswer, type ShowCitations } from './answers.ts';
 
-export type ConversationRoutesDeps = {
-  sessions: SessionStore;
-  answers: Answers;
-  show: ShowCitations;
-};
-
 const CHANNEL = ':workspace_id/:channel/:channel_plugin/:channel_id';
 
 type ChannelKeys = { workspace_id: string; channel: string; channel_plugin: string; channel_id: string };
@@ -64,7 +58,8 @@ type Caller = { principal: Principal; request: Request; state: Pick<RequestState
 
 export function conversationRoutes(
   { plugin }: Http,
-  { sessions, answers, show }: ConversationRoutesDeps,
+  { sessions, answers }: { sessions: SessionStore; answers: Answers },
+  show: ShowCitations,
   wakeMover: WakeEventMover,
 ) {
   const reply = async (

@@ -25,14 +25,9 @@ const toReference = ({ params, principal }: MessageInput) => ({
   reach: principal,
 });
 
-export type MessageRoutesDeps = {
-  messages: MessageStore;
-  answers: Answers;
-};
-
 export const messageRoutes = (
   { plugin }: Http,
-  { messages, answers }: MessageRoutesDeps,
+  { messages, answers }: { messages: MessageStore; answers: Answers },
   wakeMover: WakeEventMover,
 ) =>
   new Elysia({

@@ -21,12 +21,6 @@ import { type Session, type SessionStore, sessionNotFound } from '../sessions.ts
 import { assertMessageSize } from '../turns.ts';
 import { CHAT, type ShowCitations } from './answers.ts';
 
-export type SessionRoutesDeps = {
-  sessions: SessionStore;
-  messages: MessageStore;
-  show: ShowCitations;
-};
-
 const isId = (text: string): boolean => /^[1-9]\d{0,15}$/.test(text) && Number.isSafeInteger(Number(text));
 
 type SessionInput = { params: { workspace_id: string; chat_session_id: number }; principal: Principal };
@@ -67,7 +61,8 @@ const renderMessage = (message: Message): ChatMessage => ({
 
 export const sessionRoutes = (
   { plugin }: Http,
-  { sessions, messages, show }: SessionRoutesDeps,
+  { sessions, messages }: { sessions: SessionStore; messages: MessageStore },
+  show: ShowCitations,
   wakeMover: WakeEventMover,
 ) =>
   new Elysia({ name: 'chat.sessions', prefix: '/api/v1/chat/sessions/:workspace_id', tags: ['chat'] })
