@@ -8,7 +8,7 @@ import { FOLDER_BYTES_MAX } from './limits.ts';
 
 const TEMPORARY = 'temp/';
 
-/** Below it stand the marks of the databases that use the bucket; see jobs/bucket-marks.ts. */
+/** Below it stand the marks of the databases that use the bucket; see jobs/custody.ts. */
 export const MARKS = '.atrium/';
 
 export const toTemporaryKey = (workspaceId: string, uploadId: string): string =>

@@ -17,23 +17,16 @@ export type Explanation = {
   matches: { start: number; end: number }[];
 };
 
-/**
- * Runs work that explains passages: a long passage has a megabyte of places and words, so the service has two answers made at a time,
- * and a workspace one. Throws 503 where too many wait.
- */
-export const createExplanationTurns = () =>
-  createTurns(createSemaphore(EXPLAINING), { ...EXPLAINING, runningMax: 1 });
+export type Explainer = ReturnType<typeof createExplainer>;
 
-export type Explain = ReturnType<typeof createExplain>;
-
-export function createExplain({ sql, stemmer }: { sql: Transaction; stemmer: Stemmer }) {
+export function createExplainer({ sql, stemmer }: { sql: Transaction; stemmer: Stemmer }) {
   /** Explains the passages one after the other, each in a time slice. Rejects with the signal's reason when it aborts. */
-  return async (
+  async function explain(
     viewer: Viewer,
     query: string,
     passages: readonly { text: string; heading: string | null }[],
     signal?: AbortSignal,
-  ): Promise<Explanation[]> => {
+  ): Promise<Explanation[]> {
     const { words, languages, stemmed } = await readQuestion(sql, stemmer, viewer, query);
     const byForm = new Map<string, Set<string>>();
     for (const word of words)
@@ -62,6 +55,14 @@ export function createExplain({ sql, stemmer }: { sql: Transaction; stemmer: Ste
       explained.push({ words: [...found], matches });
     }
     return explained;
+  }
+  return {
+    explain,
+    /**
+     * Runs the work of an answer with explanations: that of long passages has a megabyte of places and words, so the service makes two at
+     * a time, and one of a workspace. Throws 503 where too many wait.
+     */
+    inTurn: createTurns(createSemaphore(EXPLAINING), { ...EXPLAINING, runningMax: 1 }),
   };
 }
 

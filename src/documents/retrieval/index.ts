@@ -8,8 +8,8 @@ import { createCatchUpJob } from '../jobs/catch-up.ts';
 import { type FindUserByEmail, viewerOf } from '../operations/search.ts';
 import type { DocumentStore } from '../store.ts';
 import type { SearchVectors } from '../vectors/search.ts';
-import { createExplain } from './explain.ts';
-import { createRetrieve, type RetrieveRequest } from './retrieve.ts';
+import { createExplainer } from './explain.ts';
+import { createRetriever, type RetrieveRequest } from './retrieve.ts';
 import { retrievalRoutes } from './routes.ts';
 import { createStemmer } from './stems.ts';
 import { vectorStoreRoutes } from './vector-store.ts';
@@ -18,7 +18,7 @@ import { createWordStore } from './word-store.ts';
 export function createRetrieval(deps: {
   sql: Sql;
   searchSql: Sql;
-  search: Pick<Parameters<typeof createRetrieve>[0], 'plan' | 'slow'>;
+  search: Parameters<typeof createRetriever>[0]['search'];
   documents: Pick<DocumentStore, 'readVisible'>;
   searchVectors: SearchVectors;
   findUserByEmail: FindUserByEmail;
@@ -28,22 +28,22 @@ export function createRetrieval(deps: {
   const { sql, searchSql, log } = deps;
   const stemmer = createStemmer();
   const words = createWordStore(sql, stemmer);
-  const { plan, slow } = deps.search;
-  const retrieve = createRetrieve({ searchSql, stemmer, searchVectors: deps.searchVectors, plan, slow });
-  const explain = createExplain({ sql: searchSql, stemmer });
+  const { search, searchVectors } = deps;
+  const retriever = createRetriever({ searchSql, stemmer, searchVectors, search });
+  const explainer = createExplainer({ sql: searchSql, stemmer });
   return {
-    retrieve,
+    retrieve: retriever.retrieve,
     /** As that person would find with their own key. */
     retrieveAsPerson: async (
       person: { workspaceId: string; email: string },
       request: RetrieveRequest,
       signal?: AbortSignal,
-    ) => retrieve(await viewerOf(deps.findUserByEmail, person), request, signal),
+    ) => retriever.retrieve(await viewerOf(deps.findUserByEmail, person), request, signal),
     words,
     routes: (http: Http) =>
       new Elysia({ name: 'documents.retrieval' })
-        .use(retrievalRoutes(http, { retrieve, explain }))
-        .use(vectorStoreRoutes(http, { retrieve, documents: deps.documents })),
+        .use(retrievalRoutes(http, { retriever, explainer }))
+        .use(vectorStoreRoutes(http, { retriever, documents: deps.documents })),
     jobs: [
       createCatchUpJob({
         sql,

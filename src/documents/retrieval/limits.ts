@@ -21,10 +21,10 @@ export const OCCURRENCES_MAX = 16;
 export const FEW_DOCUMENTS = 500;
 
 /** Passages that the caller sees in which the words of a question are counted. */
-export const COUNTED_MAX = 2000;
+export const COUNTED_MAX = 1000;
 
 /** Passages that one statement ranks, unless more are asked for. */
-export const RANKED_MAX = 1000;
+export const RANKED_MAX = 500;
 
 /** Passages of each half of a hybrid ranking, at least. */
 export const FUSED_MIN = 100;

@@ -1,14 +1,14 @@
 // Passages that answer a question: ranked by their words and their vectors, among the documents that the caller may see.
 
 import type { Payer } from '../../core/embed-texts.ts';
-import type { Semaphore } from '../../core/semaphore.ts';
 import { abortable } from '../../core/wait.ts';
 import { cancelledBy, type Sql, type Transaction } from '../../infra/postgres/client.ts';
 import type { Predicate } from '../filter/ast.ts';
 import { DEFAULT_ORDER } from '../filter/order.ts';
 import type { Viewer } from '../policy.ts';
+import type { createDocumentSearch } from '../search/index.ts';
 import type { SearchPlan } from '../search/postgres/statement.ts';
-import type { ArchivedChoice, SearchQuery } from '../search/query.ts';
+import type { ArchivedChoice } from '../search/query.ts';
 import { createTurns } from '../search/slow-searches.ts';
 import type { SearchVectors } from '../vectors/search.ts';
 import { fuse } from './fusion.ts';
@@ -43,36 +43,37 @@ export type RetrieveRequest = {
   payer?: Payer | undefined;
 };
 
-export type Retrieve = ReturnType<typeof createRetrieve>;
+export type Retriever = ReturnType<typeof createRetriever>;
 
 const WORDS = 'postgres words';
 
-export function createRetrieve(deps: {
+export function createRetriever(deps: {
   /** For the statements of searches. */
   searchSql: Sql;
   stemmer: Stemmer;
   searchVectors: SearchVectors;
-  /** Throws 503 until search is prepared. */
-  plan(query: SearchQuery): Promise<SearchPlan>;
-  /** For searches whose filter no index serves. */
-  slow: Semaphore;
+  search: Pick<ReturnType<typeof createDocumentSearch>, 'plan' | 'slow'>;
 }) {
-  const inTurn = createTurns(deps.slow);
+  const inTurn = createTurns(deps.search.slow);
 
-  /** Rejects with 503 until search is prepared; with the signal's reason as soon as that aborts, and its statements end then. */
-  return async (viewer: Viewer, request: RetrieveRequest, signal?: AbortSignal) => {
-    const { predicates = [], archived = 'without', anyOf = [[]] } = request.filter ?? {};
-    const page = { order: DEFAULT_ORDER, offset: 0, limit: 0 };
-    const plans = await Promise.all(
-      anyOf.map((more) => deps.plan({ viewer, predicates: [...predicates, ...more], archived, ...page })),
-    );
-    const sql = signal === undefined ? deps.searchSql : cancelledBy(deps.searchSql, signal);
-    const run = () => retrieve(sql, plans, { viewer, request, signal });
-    const retrieved = plans.some(({ slow }) => slow) ? inTurn(viewer.workspaceId, run) : run();
-    return signal === undefined ? retrieved : abortable(retrieved, signal);
+  return {
+    /** Rejects with 503 until search is prepared; with the signal's reason as soon as that aborts, and its statements end then. */
+    async retrieve(viewer: Viewer, request: RetrieveRequest, signal?: AbortSignal) {
+      const { predicates = [], archived = 'without', anyOf = [[]] } = request.filter ?? {};
+      const page = { order: DEFAULT_ORDER, offset: 0, limit: 0 };
+      const plans = await Promise.all(
+        anyOf.map((more) =>
+          deps.search.plan({ viewer, predicates: [...predicates, ...more], archived, ...page }),
+        ),
+      );
+      const sql = signal === undefined ? deps.searchSql : cancelledBy(deps.searchSql, signal);
+      const run = () => rankAndRead(sql, plans, { viewer, request, signal });
+      const retrieved = plans.some(({ slow }) => slow) ? inTurn(viewer.workspaceId, run) : run();
+      return signal === undefined ? retrieved : abortable(retrieved, signal);
+    },
   };
 
-  async function retrieve(
+  async function rankAndRead(
     sql: Transaction,
     plans: readonly SearchPlan[],
     {

@@ -4,17 +4,16 @@ import { answer, json, parameters } from '../../http/input.ts';
 import { toViewer } from '../policy.ts';
 import { READ } from '../routes/answers.ts';
 import { InWorkspace } from '../schema.ts';
-import { createExplanationTurns, type Explain } from './explain.ts';
+import type { Explainer } from './explain.ts';
 import { parseFilters } from './filters.ts';
 import { PASSAGES_DEFAULT } from './limits.ts';
-import type { FoundPassage, Retrieve } from './retrieve.ts';
+import type { FoundPassage, Retriever } from './retrieve.ts';
 import * as schema from './schema.ts';
 
 export function retrievalRoutes(
   { plugin }: Http,
-  { retrieve, explain }: { retrieve: Retrieve; explain: Explain },
+  { retriever, explainer }: { retriever: Retriever; explainer: Explainer },
 ) {
-  const inTurn = createExplanationTurns();
   return new Elysia({ name: 'documents.retrieval', tags: ['documents'] }).use(plugin).post(
     '/v1/:workspace_id/retrieve',
     ({ principal, body, request: { signal } }) => {
@@ -29,19 +28,19 @@ export function retrievalRoutes(
         payer: principal,
       };
       const answerPlainly = async () => {
-        const { passages, engine } = await retrieve(viewer, asked, signal);
+        const { passages, engine } = await retriever.retrieve(viewer, asked, signal);
         return { passages: passages.map(render), engine };
       };
       const answerExplained = async () => {
-        const { passages, engine } = await retrieve(viewer, asked, signal);
-        const why = await explain(viewer, query, passages, signal);
+        const { passages, engine } = await retriever.retrieve(viewer, asked, signal);
+        const why = await explainer.explain(viewer, query, passages, signal);
         const explained = passages.map((each, at) => ({
           ...render(each),
           why: { ...why[at], ...renderHalves(each) },
         }));
         return { passages: explained, engine };
       };
-      return body.explain === true ? inTurn(viewer.workspaceId, answerExplained) : answerPlainly();
+      return body.explain === true ? explainer.inTurn(viewer.workspaceId, answerExplained) : answerPlainly();
     },
     {
       ...READ,

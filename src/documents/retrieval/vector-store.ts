@@ -21,7 +21,7 @@ import {
   RESULTS_MAX,
 } from './limits.ts';
 import { parseOpenAiFilters } from './openai-filters.ts';
-import type { FoundPassage, Retrieve } from './retrieve.ts';
+import type { FoundPassage, Retriever } from './retrieve.ts';
 
 const Query = Type.String({ minLength: 1, maxLength: QUERY_LENGTH_MAX });
 
@@ -122,7 +122,7 @@ const EXAMPLE = {
   next_page: null,
 };
 
-export type VectorStoreDeps = { retrieve: Retrieve; documents: Pick<DocumentStore, 'readVisible'> };
+type VectorStoreDeps = { retriever: Retriever; documents: Pick<DocumentStore, 'readVisible'> };
 
 export function vectorStoreRoutes({ plugin }: Http, deps: VectorStoreDeps) {
   return new Elysia({ name: 'documents.retrieval.vector-store', tags: ['documents'] })
@@ -152,7 +152,7 @@ export function vectorStoreRoutes({ plugin }: Http, deps: VectorStoreDeps) {
 }
 
 async function search(
-  { retrieve, documents }: VectorStoreDeps,
+  { retriever, documents }: VectorStoreDeps,
   principal: Principal,
   body: SearchRequest,
   signal: AbortSignal,
@@ -166,7 +166,11 @@ async function search(
   const limit = max_num_results + 1;
   const found = await Promise.all(
     queries.map((each) =>
-      retrieve(viewer, { query: each, limit, mode: 'hybrid', filter, minScore, payer: principal }, signal),
+      retriever.retrieve(
+        viewer,
+        { query: each, limit, mode: 'hybrid', filter, minScore, payer: principal },
+        signal,
+      ),
     ),
   );
   const passages = best(found.flatMap((each) => each.passages));

@@ -1,7 +1,7 @@
 // Why passages were found, of long passages in every script: other work of the event loop goes on, and the work ends with its caller.
 
 import { describe, expect, test } from 'bun:test';
-import { createExplain } from '../../../src/documents/retrieval/explain.ts';
+import { createExplainer } from '../../../src/documents/retrieval/explain.ts';
 import { createStemmer } from '../../../src/documents/retrieval/stems.ts';
 import { testDatabase } from '../../support/database.ts';
 import { shareHeld } from '../../support/event-loop.ts';
@@ -10,7 +10,7 @@ import { inWorkspace, retrievalIn } from './setting.ts';
 
 const { sql } = await shared(testDatabase());
 const retrieval = retrievalIn(sql);
-const explain = createExplain({ sql, stemmer: createStemmer() });
+const { explain } = createExplainer({ sql, stemmer: createStemmer() });
 
 const PASSAGES = 40;
 const LENGTH = 4000;

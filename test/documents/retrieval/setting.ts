@@ -5,7 +5,7 @@ import { createSemaphore } from '../../../src/core/semaphore.ts';
 import type { Chunk } from '../../../src/documents/content/protocol.ts';
 import { createContentStore } from '../../../src/documents/content/store.ts';
 import type { Viewer } from '../../../src/documents/policy.ts';
-import { createRetrieve, type RetrieveRequest } from '../../../src/documents/retrieval/retrieve.ts';
+import { createRetriever, type RetrieveRequest } from '../../../src/documents/retrieval/retrieve.ts';
 import { passageWordsOf } from '../../../src/documents/retrieval/segmentation.ts';
 import { createStemmer } from '../../../src/documents/retrieval/stems.ts';
 import { createWordStore } from '../../../src/documents/retrieval/word-store.ts';
@@ -39,7 +39,8 @@ export function retrievalIn(sql: Sql, searchVectors: SearchVectors = async () =>
   const documents = createDocumentStore(sql, createSearchEntries(), { reads: true });
   const slow = createSemaphore({ runningMax: 2, waitingMax: 100, refuse: '' });
   const search = createPostgresSearch({ sql, bucket: 'atrium', slow });
-  const retrieve = createRetrieve({ searchSql: sql, stemmer, searchVectors, plan: search.plan, slow });
+  const searching = { plan: search.plan, slow };
+  const { retrieve } = createRetriever({ searchSql: sql, stemmer, searchVectors, search: searching });
 
   /** Reads the document as if its file had these passages. */
   async function read(id: string, language: string | null, texts: readonly string[]): Promise<void> {

@@ -16,17 +16,17 @@ const ENCRYPTED = 1;
 
 type Entry = { flags: number; method: number; size: number; offset: number };
 
-/** A part by its path; undefined where there is none. */
-export type Archive = { names: readonly string[]; read(name: string): Uint8Array | undefined };
+export type Archive = ReturnType<typeof openArchive>;
 
 /** Throws Unreadable for bytes that are no archive, for encrypted parts, and beyond the ceilings. */
-export function openArchive(bytes: Uint8Array): Archive {
+export function openArchive(bytes: Uint8Array) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const entries = readDirectory(bytes, view);
   let left = INFLATED_BYTES_MAX;
   return {
     names: [...entries.keys()],
-    read(name) {
+    /** A part by its path; undefined where there is none. */
+    read(name: string): Uint8Array | undefined {
       const entry = entries.get(name);
       if (entry === undefined) return undefined;
       const content = inflate(bytes, view, entry, left);
