@@ -15,7 +15,6 @@ import {
 } from './answer.ts';
 import type { AttemptLog, FailedAttempt } from './attempt-log.ts';
 import { noteStatus, startAttemptSpan } from './call-span.ts';
-import { canConnect } from './connect-probe.ts';
 import { type EventBlock, readBlocks, startingWith } from './events.ts';
 import { ANSWER_BYTES_MAX, FAILED_LATENCY_MS, REACHED_LATELY_MS } from './limits.ts';
 import type { ModelCall } from './model-call.ts';
@@ -245,3 +244,36 @@ const SMALL_BYTES = 65_536;
 /** Media types have no case (RFC 9110, 8.3.1). */
 const isEventStream = (response: Response): boolean =>
   /^text\/event-stream\s*(?:;|$)/i.test(response.headers.get('content-type') ?? '');
+
+/**
+ * Whether a bare connection is made in time: `fetch` has no time-out of its own for that. Concurrent requests share one trial; every
+ * other error is reported by the requests themselves.
+ */
+function canConnect(upstream: Upstream): Promise<boolean> {
+  upstream.connecting ??= connect(upstream.spec).finally(() => {
+    upstream.connecting = undefined;
+  });
+  return upstream.connecting;
+}
+
+const connect = ({ baseUrl, timeoutsMs }: Upstream['spec']): Promise<boolean> =>
+  new Promise((resolve) => {
+    const { hostname, port, protocol } = new URL(baseUrl);
+    const timer = setTimeout(() => resolve(false), timeoutsMs.connect);
+    const succeed = (): void => {
+      clearTimeout(timer);
+      resolve(true);
+    };
+    Bun.connect({
+      hostname: hostname.replace(/^\[|\]$/g, ''),
+      port: port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port),
+      socket: {
+        data: () => undefined,
+        open(socket) {
+          succeed();
+          socket.end();
+        },
+        error: succeed,
+      },
+    }).catch(succeed);
+  });

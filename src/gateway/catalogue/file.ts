@@ -88,15 +88,32 @@ const file = TypeCompiler.Compile(File);
 const NESTING_MAX = 16;
 
 type Path = (string | number)[];
-type Fail = (path: Path, reason: string) => never;
 
 /** Throws FileMistake with the line and the reason. `variable`: the value of `${VAR}` in a text. */
 export function parseModelsFile(source: string, variable: ReadVariable): CatalogueSpec {
-  const lines = new LineCounter();
-  const document = parseDocument(source, { lineCounter: lines, prettyErrors: false });
-  const [error] = document.errors;
-  if (error !== undefined) throw new FileMistake(lines.linePos(error.pos[0]).line, error.message);
-  const fail: Fail = (path, reason) => {
+  const written = new ModelsDocument(source, variable);
+  const value = written.read();
+  const mistake = file.Errors(value).First();
+  if (mistake !== undefined) written.fail(...explain(mistake));
+  return toCatalogue(value as Static<typeof File>, written);
+}
+
+/** The text of the file, whose values know their lines. */
+class ModelsDocument {
+  private readonly lines = new LineCounter();
+  private readonly document: ReturnType<typeof parseDocument>;
+  private readonly variable: ReadVariable;
+
+  constructor(source: string, variable: ReadVariable) {
+    this.variable = variable;
+    this.document = parseDocument(source, { lineCounter: this.lines, prettyErrors: false });
+    const [error] = this.document.errors;
+    if (error !== undefined) throw new FileMistake(this.lines.linePos(error.pos[0]).line, error.message);
+  }
+
+  /** Throws FileMistake with the line of the value at this path, or of what is around it. */
+  fail(path: Path, reason: string): never {
+    const { document, lines } = this;
     let found = path;
     let node = document.getIn(found, true) as Node | undefined;
     while (node == null && found.length > 0) {
@@ -106,49 +123,41 @@ export function parseModelsFile(source: string, variable: ReadVariable): Catalog
     const { line } = lines.linePos(node?.range?.[0] ?? 0);
     const place = path.map((part) => (typeof part === 'number' ? `[${part}]` : `.${part}`)).join('');
     throw new FileMistake(line, `${place.replace(/^\./, '') || 'the file'} ${reason}`);
-  };
-  const value = withVariables(toPlain(document, fail), [], { variable, fail });
-  const mistake = file.Errors(value).First();
-  if (mistake !== undefined) fail(...explain(mistake));
-  return toCatalogue(value as Static<typeof File>, fail);
-}
-
-/** Throws where an alias contains itself. */
-function toPlain(document: ReturnType<typeof parseDocument>, fail: Fail): unknown {
-  try {
-    return document.toJS();
-  } catch (error) {
-    return fail([], String(error instanceof Error ? error.message : error));
   }
-}
 
-/** The same value with the variables that its texts name, and the short forms of prices spelt out. */
-function withVariables(value: unknown, path: Path, how: { variable: ReadVariable; fail: Fail }): unknown {
-  if (typeof value === 'string')
-    return value.replaceAll(/\$\{(\w+)\}/g, (_, name: string) => readVariable(name, path, how));
-  if (path.length > NESTING_MAX) return how.fail(path, 'is nested too deeply');
-  const name = path.at(-1);
-  if (name === 'price' && value === 0) return { input_per_million: 0 };
-  if (name === 'per_image' && typeof value === 'number') return { default: value };
-  if (Array.isArray(value)) return value.map((each, index) => withVariables(each, [...path, index], how));
-  if (typeof value !== 'object' || value === null) return value;
-  const entries = Object.entries(value);
-  return Object.fromEntries(entries.map(([key, each]) => [key, withVariables(each, [...path, key], how)]));
-}
-
-function readVariable(
-  name: string,
-  path: Path,
-  { variable, fail }: { variable: ReadVariable; fail: Fail },
-): string {
-  let value: string | undefined;
-  try {
-    value = variable(name);
-  } catch {
-    // Without the path of its file, because `/readyz` shows the mistake.
-    fail(path, `names the variable ${name}, whose file ${name}_FILE cannot be used`);
+  /** The value, with the variables that its texts name, and the short forms of prices spelt out. */
+  read(): unknown {
+    try {
+      return this.withVariables(this.document.toJS(), []);
+    } catch (error) {
+      if (error instanceof FileMistake) throw error;
+      return this.fail([], String(error instanceof Error ? error.message : error));
+    }
   }
-  return value ?? fail(path, `names the variable ${name}, which is not set`);
+
+  private withVariables(value: unknown, path: Path): unknown {
+    if (typeof value === 'string')
+      return value.replaceAll(/\$\{(\w+)\}/g, (_, name: string) => this.readVariable(name, path));
+    if (path.length > NESTING_MAX) this.fail(path, 'is nested too deeply');
+    const name = path.at(-1);
+    if (name === 'price' && value === 0) return { input_per_million: 0 };
+    if (name === 'per_image' && typeof value === 'number') return { default: value };
+    if (Array.isArray(value)) return value.map((each, index) => this.withVariables(each, [...path, index]));
+    if (typeof value !== 'object' || value === null) return value;
+    const entries = Object.entries(value);
+    return Object.fromEntries(entries.map(([key, each]) => [key, this.withVariables(each, [...path, key])]));
+  }
+
+  private readVariable(name: string, path: Path): string {
+    let value: string | undefined;
+    try {
+      value = this.variable(name);
+    } catch {
+      // Without the path of its file, because `/readyz` shows the mistake.
+      this.fail(path, `names the variable ${name}, whose file ${name}_FILE cannot be used`);
+    }
+    return value ?? this.fail(path, `names the variable ${name}, which is not set`);
+  }
 }
 
 type SchemaMistake = { type: ValueErrorType; schema: TSchema; path: string };
@@ -171,28 +180,31 @@ const articleOf = (name: string | number | undefined): string =>
 
 function toCatalogue(
   { upstreams = {}, models = {}, defaults = {} }: Static<typeof File>,
-  fail: Fail,
+  written: ModelsDocument,
 ): CatalogueSpec {
   const byName = new Map(
-    Object.entries(upstreams).map(([name, each]) => [name, toUpstream(name, each, fail)]),
+    Object.entries(upstreams).map(([name, each]) => [name, toUpstream(name, each, written)]),
   );
   const specs = new Map(
-    Object.entries(models).map(([id, each]) => [id, toModel(id, each, { upstreams: byName, fail })]),
+    Object.entries(models).map(([id, each]) => [id, toModel(id, each, { upstreams: byName, written })]),
   );
   const builtIn = new Set<string>();
   /** Requires a model that the file has, or that is built in and so comes to be listed. */
   const requireModel = (id: string, endpoints: readonly Endpoint[], path: Path): void => {
     const model =
       specs.get(id) ??
-      (isBuiltIn(id) ? builtInModel(id) : fail(path, `names the model ${id}, which is not in the file`));
+      (isBuiltIn(id)
+        ? builtInModel(id)
+        : written.fail(path, `names the model ${id}, which is not in the file`));
     const lacking = endpoints.filter((each) => !model.endpoints.includes(each));
-    if (lacking.length > 0) fail(path, `names the model ${id}, which cannot do ${lacking.join(', ')}`);
+    if (lacking.length > 0)
+      written.fail(path, `names the model ${id}, which cannot do ${lacking.join(', ')}`);
     if (!specs.has(id)) builtIn.add(id);
   };
   for (const { id, fallbacks, endpoints } of specs.values())
     for (const [index, each] of fallbacks.entries()) {
       const path = ['models', id, 'fallbacks', index];
-      if (each === id) fail(path, 'names the model itself');
+      if (each === id) written.fail(path, 'names the model itself');
       requireModel(each, endpoints, path);
     }
   const stated = defaults as CatalogueSpec['statedDefaults'];
@@ -217,7 +229,7 @@ function toCatalogue(
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
-function toUpstream(name: string, given: Static<typeof Upstream>, fail: Fail): UpstreamSpec {
+function toUpstream(name: string, given: Static<typeof Upstream>, written: ModelsDocument): UpstreamSpec {
   const path = ['upstreams', name];
   const { base_url: address, kind = 'openai', api_key: apiKey, headers = {} } = given;
   const url = URL.parse(address);
@@ -226,13 +238,15 @@ function toUpstream(name: string, given: Static<typeof Upstream>, fail: Fail): U
     /^https?:$/.test(url.protocol) &&
     `${url.username}${url.password}` === '' &&
     !/[?#]/.test(address);
-  if (!isPlain) fail([...path, 'base_url'], 'must be an http or https URL without user, query and fragment');
+  if (!isPlain)
+    written.fail([...path, 'base_url'], 'must be an http or https URL without user, query and fragment');
   if (kind === 'azure' && given.api_version === undefined)
-    fail(path, 'needs an api_version, such as 2024-10-21');
-  if (apiKey !== undefined && !HEADER_VALUE.test(apiKey)) fail([...path, 'api_key'], 'must be a single line');
+    written.fail(path, 'needs an api_version, such as 2024-10-21');
+  if (apiKey !== undefined && !HEADER_VALUE.test(apiKey))
+    written.fail([...path, 'api_key'], 'must be a single line');
   for (const [header, value] of Object.entries(headers))
     if (!HEADER_NAME.test(header) || !HEADER_VALUE.test(value))
-      fail([...path, 'headers', header], 'is no header');
+      written.fail([...path, 'headers', header], 'is no header');
   const lowerCased = Object.entries(headers).map(([header, value]) => [header.toLowerCase(), value]);
   const byDefault = UPSTREAM_DEFAULTS;
   return {
@@ -252,22 +266,23 @@ function toUpstream(name: string, given: Static<typeof Upstream>, fail: Fail): U
   };
 }
 
-type Known = { upstreams: ReadonlyMap<string, UpstreamSpec>; fail: Fail };
+type Known = { upstreams: ReadonlyMap<string, UpstreamSpec>; written: ModelsDocument };
 
-function toModel(id: string, given: Static<typeof Model>, { upstreams, fail }: Known): ModelSpec {
+function toModel(id: string, given: Static<typeof Model>, { upstreams, written }: Known): ModelSpec {
   const path = ['models', id];
-  if (!MODEL_ID.test(id)) fail(path, 'must have a name of 1 to 256 visible ASCII characters');
-  if (given.targets.length === 0) fail([...path, 'targets'], 'must name at least one');
+  if (!MODEL_ID.test(id)) written.fail(path, 'must have a name of 1 to 256 visible ASCII characters');
+  if (given.targets.length === 0) written.fail([...path, 'targets'], 'must name at least one');
   const targets = given.targets.map(({ model, upstream: name, weight = 1 }, index): TargetSpec => {
     const at = [...path, 'targets', index];
-    if (name === undefined && !isBuiltIn(model)) fail(at, 'needs an upstream');
+    if (name === undefined && !isBuiltIn(model)) written.fail(at, 'needs an upstream');
     const upstream = name === undefined ? undefined : upstreams.get(name);
     if (name !== undefined && upstream === undefined)
-      fail(at, `names the upstream ${name}, which is not in the file`);
+      written.fail(at, `names the upstream ${name}, which is not in the file`);
     const lacking = (given.endpoints ?? ['chat']).filter(
       (each) => upstream !== undefined && !abilitiesOf({ upstream, model }).includes(each),
     );
-    if (lacking.length > 0) fail(at, `is of kind ${upstream?.kind}, which cannot do ${lacking.join(', ')}`);
+    if (lacking.length > 0)
+      written.fail(at, `is of kind ${upstream?.kind}, which cannot do ${lacking.join(', ')}`);
     return { upstream, model, weight };
   });
   return {
