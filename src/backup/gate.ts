@@ -3,6 +3,7 @@
 
 import { until } from '../core/wait.ts';
 import type { Reserved, Sql, Transaction } from '../infra/postgres/client.ts';
+import { withConnection } from '../infra/postgres/copy.ts';
 import { quoteName } from '../infra/postgres/tables.ts';
 
 /** A session that was being opened when the gate was closed is among the others by then. */
@@ -48,13 +49,10 @@ export async function isGateClosed(sql: Transaction): Promise<boolean> {
 
 /** The database takes changes again. Read-only sessions are ended, because they would go on refusing them. */
 export async function openGate(sql: Sql): Promise<void> {
-  const connection = sql.reserve();
-  try {
+  await withConnection(sql, async (connection) => {
     await setReadOnly(connection, 'RESET default_transaction_read_only');
     await connection`
       SELECT pg_terminate_backend(pid) FROM pg_stat_activity
       WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()`;
-  } finally {
-    connection.release();
-  }
+  });
 }

@@ -4,7 +4,7 @@ import { hasWorkspaces } from '../access/index.ts';
 import type { Progress } from '../core/progress.ts';
 import { REBUILT_TABLES } from '../documents/index.ts';
 import type { Reserved, Sql } from '../infra/postgres/client.ts';
-import { copyInParts } from '../infra/postgres/copy.ts';
+import { copyInParts, withConnection } from '../infra/postgres/copy.ts';
 import {
   copyInStatement,
   quoteName,
@@ -38,8 +38,7 @@ export async function loadRows<Loaded extends Pick<Table, 'name' | 'columns'>>(
     progress: Progress;
   },
 ): Promise<void> {
-  const connection = sql.reserve({ unlimited: true });
-  try {
+  await withConnection(sql, async (connection) => {
     await connection`BEGIN`;
     await connection`SET LOCAL idle_in_transaction_session_timeout = 0`;
     await connection`SET LOCAL maintenance_work_mem = '256MB'`;
@@ -67,10 +66,7 @@ export async function loadRows<Loaded extends Pick<Table, 'name' | 'columns'>>(
       await connection`SELECT setval(${quoteName(name)}::regclass, ${value}::bigint, ${called})`;
     await connection`COMMIT`;
     await connection`ANALYZE`;
-  } finally {
-    // Rolls back an open transaction.
-    connection.release();
-  }
+  });
 }
 
 function refuseOtherTables(found: readonly string[], tables: readonly Pick<Table, 'name'>[]): void {

@@ -6,7 +6,7 @@ import { hasWorkspaces } from '../access/index.ts';
 import type { Progress } from '../core/progress.ts';
 import { BACKUP_LOCK, OBJECT_KEYS, REBUILT_TABLES, readIdentity } from '../documents/index.ts';
 import type { Reserved, Sql, Transaction } from '../infra/postgres/client.ts';
-import { copyOut } from '../infra/postgres/copy.ts';
+import { copyOut, withConnection } from '../infra/postgres/copy.ts';
 import { exclusively, type Lease } from '../infra/postgres/exclusive.ts';
 import { copyOutStatement, quoteName, readSequences, readTables } from '../infra/postgres/tables.ts';
 import type { Transfer } from '../infra/s3/transfer.ts';
@@ -125,15 +125,13 @@ async function copyMissing(
   { connection, lease }: { connection: Reserved; lease: Lease },
 ) {
   const { store } = target;
-  const present = new Set<string>();
-  if (store !== undefined)
-    for await (const page of store.list()) for (const { key } of page) present.add(key);
-  const to = {
-    has: (key: string) => store === undefined || present.has(key),
-    save: async (...given: Parameters<Transfer['put']>) => await store?.put(...given),
-  };
   const keys = await readLines(copyOut(connection, `COPY (${OBJECT_KEYS}) TO STDOUT`));
-  return await copyObjects(keys, { from: source.store, to, lease, progress });
+  if (store === undefined) return { total: keys.length, count: 0, missing: [] };
+  const present = new Set<string>();
+  for await (const page of store.list()) for (const { key } of page) present.add(key);
+  const absent = keys.filter((key) => !present.has(key));
+  const copied = await copyObjects(absent, { from: source.store, save: store.put, lease, progress });
+  return { total: keys.length, ...copied };
 }
 
 /** The number of all rows, or undefined if those of a table differ. Each server reads its own at the same time. */
@@ -162,16 +160,4 @@ async function refuseOtherSchema(source: Sql, target: Sql): Promise<void> {
     throw new BackupRefused(
       'the schema of the target differs: use the same version for both, and upgrade the source first',
     );
-}
-
-async function withConnection<Value>(
-  sql: Sql,
-  run: (connection: Reserved) => Promise<Value>,
-): Promise<Value> {
-  const connection = sql.reserve({ unlimited: true });
-  try {
-    return await run(connection);
-  } finally {
-    connection.release();
-  }
 }

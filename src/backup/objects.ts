@@ -96,27 +96,26 @@ async function readLastLine(path: string, key: string): Promise<LastLine> {
   throw new Error(`the object ${key} is damaged: the file ${nameOf(key)} does not end as it was written`);
 }
 
-/** Copies the objects from a store, but those that the target has. `missing`: the keys of those that the store does not have. */
+/** Copies the objects from a store. `missing`: the keys of those that the store does not have. */
 export async function copyObjects(
   keys: readonly string[],
   {
     from,
-    to,
+    save,
     lease,
     progress,
   }: {
     from: Transfer;
-    to: { has(key: string): boolean; save(key: string, object: StreamedObject): Promise<void> };
+    save(key: string, object: StreamedObject): Promise<void>;
     lease: Lease;
     progress: Progress;
   },
 ) {
-  const copied = { total: keys.length, count: 0, bytes: 0, missing: [] as string[] };
+  const copied = { count: 0, bytes: 0, missing: [] as string[] };
   await eachAtOnce(keys, async (key) => {
-    if (to.has(key)) return;
     lease.assert();
     const size = await from.get(key, async (object) => {
-      await to.save(key, object);
+      await save(key, object);
       return object.size;
     });
     if (size === undefined) return void copied.missing.push(key);

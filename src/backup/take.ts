@@ -9,7 +9,7 @@ import { lowerPriorityOf } from '../core/priority.ts';
 import type { Progress } from '../core/progress.ts';
 import { BACKUP_LOCK, OBJECT_KEYS, REBUILT_TABLES, readIdentity } from '../documents/index.ts';
 import type { Sql } from '../infra/postgres/client.ts';
-import { copyOut } from '../infra/postgres/copy.ts';
+import { copyOut, withConnection } from '../infra/postgres/copy.ts';
 import { exclusively } from '../infra/postgres/exclusive.ts';
 import { copyOutStatement, readSequences, readTables } from '../infra/postgres/tables.ts';
 import type { Transfer } from '../infra/s3/transfer.ts';
@@ -50,8 +50,8 @@ export async function takeBackup(directory: string, deps: BackupDeps) {
     // 2. All rows of one snapshot. No object is deleted from now on.
     const rows = await copyRows(folder, deps);
     // 3. The objects that its documents have and that the folder lacks.
-    const to = { has: (key: string) => unneeded.delete(nameOf(key)), save: objects.save };
-    const copied = await copyObjects(await folder.keys(rows.id), { from: store, to, lease, progress });
+    const keys = (await folder.keys(rows.id)).filter((key) => !unneeded.delete(nameOf(key)));
+    const copied = await copyObjects(keys, { from: store, save: objects.save, lease, progress });
     lease.assert();
     return { rows, waiting, copied };
   });
@@ -69,7 +69,7 @@ export async function takeBackup(directory: string, deps: BackupDeps) {
     taken_at: rows.taken_at,
     tables: rows.tables.length,
     rows: rows.tables.reduce((sum, table) => sum + table.rows, 0),
-    objects: copied.total - missing.length,
+    objects: rows.objects.rows - missing.length,
     objects_copied: copied.count,
     bytes_copied: copied.bytes,
     missing_objects: missing.length,
@@ -80,8 +80,7 @@ export async function takeBackup(directory: string, deps: BackupDeps) {
 async function copyRows(folder: BackupFolder, { sql, embedded, progress }: BackupDeps) {
   const id = newRandomId();
   makeFolder(folder.rows(id));
-  const connection = sql.reserve({ unlimited: true });
-  try {
+  return await withConnection(sql, async (connection) => {
     await connection`BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`;
     // The disk of the folder may be slow between two tables.
     await connection`SET LOCAL idle_in_transaction_session_timeout = 0`;
@@ -105,7 +104,5 @@ async function copyRows(folder: BackupFolder, { sql, embedded, progress }: Backu
     await connection`COMMIT`;
     const moment = taken_at.toISOString();
     return { id, taken_at: moment, postgres, migrations: [...migrations], tables, sequences, objects };
-  } finally {
-    connection.release();
-  }
+  });
 }

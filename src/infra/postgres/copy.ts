@@ -1,7 +1,7 @@
 /** COPY … FROM STDIN and COPY … TO STDOUT. */
 import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
-import type { Reserved } from './client.ts';
+import type { Reserved, Sql } from './client.ts';
 import { DatabaseTimeout } from './unavailable.ts';
 
 type CopyQuery = {
@@ -67,4 +67,18 @@ export async function* copyOut(connection: Reserved, statement: string): AsyncGe
   // postgres.js 3.4 pauses the socket while rows wait to be read, and resumes it when more are asked for, but not after the last:
   // the next statement would wait for ever.
   stream._read(0);
+}
+
+/** Runs `run` with a connection of its own whose statements may take as long as they like, as COPY of a large table does. */
+export async function withConnection<Value>(
+  sql: Sql,
+  run: (connection: Reserved) => Promise<Value>,
+): Promise<Value> {
+  const connection = sql.reserve({ unlimited: true });
+  try {
+    return await run(connection);
+  } finally {
+    // Rolls back an open transaction.
+    connection.release();
+  }
 }
