@@ -18,8 +18,7 @@ import { ClientFinder } from './http/client.ts';
 import { createCors } from './http/cors.ts';
 import { createHttp } from './http/http.ts';
 import { processMetrics } from './http/process-metrics.ts';
-import { createReadinessWatch } from './http/readiness-watch.ts';
-import { tracingMetrics } from './http/tracing-metrics.ts';
+import { createReadinessWatch } from './http/readiness.ts';
 import { explainOutage, type Sql } from './infra/postgres/client.ts';
 import { createObjectStore } from './infra/s3/client.ts';
 import { readVersions } from './infrastructure.ts';
@@ -74,7 +73,6 @@ export async function startService(
       ...processMetrics(http.running, version),
       ...admission.metrics(),
       ...readiness.metrics,
-      ...tracingMetrics,
       ...areas.metrics,
     ],
     requestMetrics: http.requestMetrics,

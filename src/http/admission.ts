@@ -37,7 +37,7 @@ export class Overloaded extends ServiceError {
   }
 }
 
-type Waiting = { sinceMs: number; begin(): void; refuse(error: ServiceError): void };
+type Waiting = { sinceMs: number; turn: PromiseWithResolvers<void> };
 type Share = { running: number; readonly queue: Waiting[] };
 
 /** The permits and the queue of one class of work. */
@@ -89,9 +89,9 @@ export class WorkQueue {
   }
 
   private async wait(share: Share): Promise<void> {
-    const { promise, resolve: begin, reject: refuse } = Promise.withResolvers<void>();
+    const turn = Promise.withResolvers<void>();
     const sinceMs = performance.now();
-    share.queue.push({ sinceMs, begin, refuse });
+    share.queue.push({ sinceMs, turn });
     this.waiting++;
     if (this.waiting > WAITING_MAX) {
       const longest = [...this.shares.values()].reduce((one, other) =>
@@ -101,7 +101,7 @@ export class WorkQueue {
     }
     this.step();
     try {
-      await promise;
+      await turn.promise;
     } finally {
       this.waits++;
       this.waitedSeconds += (performance.now() - sinceMs) / 1000;
@@ -130,7 +130,7 @@ export class WorkQueue {
     this.shares.set(workspaceId, share);
     this.waiting--;
     this.begin(share);
-    next.begin();
+    next.turn.resolve();
     return true;
   }
 
@@ -148,7 +148,7 @@ export class WorkQueue {
     for (const { queue } of this.shares.values())
       for (const waiting of queue.splice(0)) {
         this.waiting--;
-        waiting.refuse(unavailable('The service is shutting down'));
+        waiting.turn.reject(unavailable('The service is shutting down'));
       }
   }
 
@@ -156,7 +156,7 @@ export class WorkQueue {
     this.waiting--;
     this.refused[reason]++;
     this.onRefusal();
-    waiting?.refuse(new Overloaded(reason));
+    waiting?.turn.reject(new Overloaded(reason));
   }
 }
 

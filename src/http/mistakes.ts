@@ -2,10 +2,12 @@
 // Only a value that fails the compiled check of its schema is walked here, field by field, so that one answer lists
 // every mistake. The walk also coerces as pydantic's lax mode does ("12" for an integer).
 
-import { Kind, type TObject, type TSchema } from '@sinclair/typebox';
+import { FormatRegistry, Kind, type TObject, type TSchema } from '@sinclair/typebox';
+import { parseDateTime } from '../core/date-time.ts';
+import { isEmail } from '../core/email.ts';
 import type { ValidationEntry } from '../core/errors.ts';
+import { isUuid } from '../core/ids.ts';
 import { isRawNumber } from '../core/json.ts';
-import { findFormatMistake } from './formats.ts';
 import { MISTAKES_MAX } from './limits.ts';
 import { parseWith } from './parsed.ts';
 
@@ -37,6 +39,43 @@ export const missing = (loc: Location, input: unknown): ValidationEntry => ({
   msg: 'Field required',
   input,
 });
+
+/** The formats of strings in schemas, and pydantic's messages for a text of another form. */
+const FORMATS = {
+  uuid: {
+    holds: isUuid,
+    mistake: () => {
+      const error = 'expected 36 characters: 32 hexadecimal digits in groups of 8-4-4-4-12';
+      return { type: 'uuid_parsing', msg: `Input should be a valid UUID, ${error}`, ctx: { error } };
+    },
+  },
+  email: {
+    holds: isEmail,
+    mistake: (text: string) => {
+      const reason = text.includes('@')
+        ? 'The e-mail address is not of the form name@domain.'
+        : 'An email address must have an @-sign.';
+      return { type: 'value_error', msg: `value is not a valid email address: ${reason}`, ctx: { reason } };
+    },
+  },
+  'date-time': {
+    holds: (text: string) => parseDateTime(text) !== undefined,
+    mistake: () => {
+      const error = 'expected an ISO 8601 date and time';
+      return { type: 'datetime_parsing', msg: `Input should be a valid datetime, ${error}`, ctx: { error } };
+    },
+  },
+};
+
+// Compiled checks refuse every format that is not registered.
+for (const [name, { holds }] of Object.entries(FORMATS)) FormatRegistry.Set(name, holds);
+
+/** The mistake of a text that does not have the format; undefined where it has. */
+function findFormatMistake(format: string, text: string) {
+  if (!(format in FORMATS)) throw new Error(`no rule for the format ${format}`);
+  const { holds, mistake } = FORMATS[format as keyof typeof FORMATS];
+  return holds(text) ? undefined : mistake(text);
+}
 
 const checkString: Rule = (schema, input, loc, report) => {
   if (typeof input !== 'string')

@@ -1,7 +1,8 @@
+import { tracingFigures } from '../core/tracing.ts';
 import { bodyMemory } from './body.ts';
 import { counter, gauge, type Metric } from './metrics.ts';
 
-/** The metrics that Prometheus' own clients have for every process, and those of the requests in progress. */
+/** The metrics that Prometheus' own clients have for every process, those of the requests in progress, and what becomes of spans. */
 export function processMetrics(running: () => number, version: string): Metric[] {
   const startedAtSeconds = Date.now() / 1000 - process.uptime();
   return [
@@ -33,5 +34,15 @@ export function processMetrics(running: () => number, version: string): Metric[]
       () => startedAtSeconds,
       'each',
     ),
+    counter(
+      'atrium_trace_spans_total',
+      'Spans by what became of them: dropped ones found the queue full; zeros without tracing.',
+      () =>
+        (['exported', 'failed', 'dropped'] as const).map((outcome) => ({
+          labels: { outcome },
+          value: tracingFigures()[outcome],
+        })),
+    ),
+    gauge('atrium_trace_spans_waiting', 'Spans that wait for the collector.', () => tracingFigures().waiting),
   ];
 }

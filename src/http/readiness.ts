@@ -1,7 +1,11 @@
 // The states of backing services, as one process reads them and as several of them see them together.
 
+import type { Job } from '../core/lifecycle.ts';
+import type { Logger } from '../core/logger.ts';
+import { createPeriodic } from '../core/periodic.ts';
 import type { Part } from '../core/siblings.ts';
 import { within } from '../core/wait.ts';
+import { gauge, type Metric } from './metrics.ts';
 
 /** The state of a backing service. `detail`: the effect of a state other than ready. */
 export type ServiceState = {
@@ -104,4 +108,38 @@ function stateOfProcesses(parts: readonly Part[] | undefined): ServiceState {
   const serving = parts.length - silent.length;
   if (silent.length === 0) return { state: 'ready', serving };
   return { state: 'degraded', detail: `no answer from process ${silent.join(', ')}`, serving };
+}
+
+const WATCH_INTERVAL_MS = 15_000;
+/** A start is not held up by it. */
+const WATCH_DELAY_MS = 1000;
+const STATES = ['ready', 'degraded', 'down'] as const;
+
+/** The states for /metrics. They are read at an interval, because a scrape must not wait for a service that hangs. */
+export function createReadinessWatch(
+  checks: readonly ReadinessCheck[],
+  log: Logger,
+): { job: Job; metrics: readonly Metric[] } {
+  let latest: readonly Checked[] = [];
+  const job = createPeriodic({
+    name: 'service.readiness',
+    intervalMs: WATCH_INTERVAL_MS,
+    delayMs: WATCH_DELAY_MS,
+    run: async () => {
+      latest = await Promise.all(checks.map(runCheck));
+    },
+    log,
+  });
+  const metrics = [
+    gauge(
+      'atrium_backing_service_state',
+      'State of each service of /readyz: 1 for the one it is in.',
+      () =>
+        latest.flatMap(({ name: service, state: { state } }) =>
+          STATES.map((each) => ({ labels: { service, state: each }, value: each === state ? 1 : 0 })),
+        ),
+      'largest',
+    ),
+  ];
+  return { job, metrics };
 }

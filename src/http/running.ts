@@ -46,17 +46,17 @@ export class Running {
   async answer(fetch: Fetch, request: Request, server?: Bun.Server<undefined>): Promise<Response> {
     const state = new RequestState(request, { server, clients: this.deps.clients });
     state.takesPermit = true;
-    const { promise, resolve, reject } = Promise.withResolvers<Response>();
+    const answered = Promise.withResolvers<Response>();
     const interrupt = (): void => {
       state.isAnswered = true;
-      resolve(shuttingDown(state.route));
+      answered.resolve(shuttingDown(state.route));
     };
     this.interrupts.add(interrupt);
     const run = async (): Promise<void> => {
       try {
-        resolve(await fetch(forElysia(request, state)));
+        answered.resolve(await fetch(forElysia(request, state)));
       } catch (error) {
-        reject(error);
+        answered.reject(error);
       } finally {
         state.leave();
       }
@@ -65,7 +65,7 @@ export class Running {
       state.trace = beginRequestTrace(request);
       // The place of a trace that is not sampled is of use to upstreams alone: routes that ask them take it from the state.
       void (state.trace?.isSampled ? inTrace(state.trace, run) : run());
-      return this.finish(request, state, await promise);
+      return this.finish(request, state, await answered.promise);
     } catch (failure) {
       // The log may be what fails: the cause goes to standard error.
       process.emitWarning(toError(failure));

@@ -8,8 +8,7 @@ import type { AreaWithRoutes } from '../http/area.ts';
 import type { Sql } from '../infra/postgres/client.ts';
 import { exclusively } from '../infra/postgres/exclusive.ts';
 import { trendsRoutes } from './routes.ts';
-import { createTrendStore, type Measure, SERVICE } from './store.ts';
-import { DAY_MS, firstDayShown, startOf } from './times.ts';
+import { createTrendStore, DAY_MS, firstDayShown, type Measure, SERVICE, startOf } from './store.ts';
 
 const INTERVAL_MS = 10_000;
 /** The storage is measured again after a pause of so many times what the last measurement took. */

@@ -4,8 +4,7 @@ import type { Clock } from '../core/clock.ts';
 import type { Http } from '../http/http.ts';
 import { answer, parameters, refusals } from '../http/input.ts';
 import { component, moment, WorkspacePath } from '../http/schemas.ts';
-import type { Name, TrendStore } from './store.ts';
-import { firstDayShown } from './times.ts';
+import { firstDayShown, type Name, type TrendStore } from './store.ts';
 
 const measure = (description: string) => Type.Number({ minimum: 0, description });
 
@@ -29,7 +28,7 @@ const Trends = component('Trends', 'Measures of the last 30 days.', {
 });
 
 type TrendsRoutesDeps = {
-  store: Pick<TrendStore, 'read'>;
+  store: TrendStore;
   /** Throws 404. */
   requireWorkspace(id: string): Promise<void>;
   clock: Clock;
