@@ -144,9 +144,11 @@ function toFilter({ action, actor, object, since, until }: AuditQuery): AuditFil
   };
 }
 
-const render = ({ id, createdAt, kind, object_id, ...row }: AuditRow): AuditEntry => ({
+const render = ({ id, createdAt, kind, object_id, before, after, ...row }: AuditRow): AuditEntry => ({
   id: String(id),
   created_at: createdAt.toISOString(),
   ...row,
   object: { kind, id: object_id },
+  before,
+  after,
 });

@@ -100,7 +100,6 @@ export function createDocuments(deps: DocumentsDeps): AreaWithRoutes & {
     usable: invalidation.connected,
   });
   invalidation.subscribe('documents', documents.drop, documents.reset);
-  const changed = documents.drop;
 
   const objectsQueued = deps.queue.register({
     kind: OBJECT_DELETION,
@@ -168,7 +167,7 @@ export function createDocuments(deps: DocumentsDeps): AreaWithRoutes & {
   const find = createSearch(search.search);
   const visibleAmong = async (viewer: Viewer, ids: readonly string[]): Promise<Set<string>> =>
     new Set((await store.visibleAmong(viewer, ids)).map(({ id }) => id));
-  const bin = createBin({ store, changed, objectsQueued });
+  const bin = createBin({ store, documents, objectsQueued });
   const routes: Routes = (http) =>
     new Elysia({ name: 'documents' })
       .use(
@@ -189,7 +188,7 @@ export function createDocuments(deps: DocumentsDeps): AreaWithRoutes & {
       )
       .use(
         metadataRoutes(http, {
-          edit: createEdit({ store, changed, findUser: deps.findUser }),
+          edit: createEdit({ store, documents, findUser: deps.findUser }),
           store,
           bucket,
         }),

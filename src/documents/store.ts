@@ -2,6 +2,7 @@
 // and folders.ts.
 
 import { type Author, SERVICE } from '../core/author.ts';
+import type { createCachedLookup } from '../core/cached-lookup.ts';
 import { isUuid } from '../core/ids.ts';
 import type { PageRequest } from '../http/paging.ts';
 import type { Sql } from '../infra/postgres/client.ts';
@@ -33,6 +34,9 @@ export type NewDocument = Omit<Document, 'createdAt' | 'curators' | 'deletedAt' 
 export type Found = Document & { version: string };
 
 export type DocumentStore = ReturnType<typeof createDocumentStore>;
+
+/** Documents by id, as `locate` finds them; each process drops what changes. */
+export type DocumentCache = ReturnType<typeof createCachedLookup<Located>>;
 
 /** `reads`: the files of new documents are read, unless their confirm says otherwise. */
 export function createDocumentStore(sql: Sql, entries: SearchEntries, { reads = false } = {}) {

@@ -50,54 +50,47 @@ type Labels = Record<string, string>;
 type Sample = { labels?: Labels; value: number };
 
 /** A metric that is read for each answer of /metrics: a counter only grows, a gauge is a current value. */
-type Value = {
-  name: string;
-  help: string;
-  type: 'counter' | 'gauge';
-  across: Across;
-  values(): Sample[];
-};
-
-/** A metric of the distribution of the observed values, by labels. */
-export type Histogram = {
-  name: string;
-  help: string;
-  type: 'histogram';
-  observe(labels: Labels, value: number): void;
-  rows(): Row[];
-};
-
-export type Metric = Value | Histogram;
-
 const metric =
-  <Type extends Value['type']>(type: Type) =>
-  (name: string, help: string, read: () => number | Sample[], across: Across = 'sum'): Value => ({
+  <Type extends 'counter' | 'gauge'>(type: Type) =>
+  (name: string, help: string, read: () => number | Sample[], across: Across = 'sum') => ({
     name,
     help,
     type,
     across,
-    values() {
+    family(): MetricFamily {
       const value = read();
-      return typeof value === 'number' ? [{ value }] : value;
+      const samples: Sample[] = typeof value === 'number' ? [{ value }] : value;
+      const series = samples.map(({ labels, value: each }): Row => {
+        const text = renderLabels(labels ?? {});
+        return [text === '' ? name : `${name}{${text}}`, each];
+      });
+      return { name, help, type, across, series };
     },
   });
 
 export const counter = metric('counter');
 export const gauge = metric('gauge');
 
-export function histogram(name: string, help: string, bounds: readonly number[]): Histogram {
+export type Histogram = ReturnType<typeof histogram>;
+export type Metric = ReturnType<typeof counter> | ReturnType<typeof gauge> | Histogram;
+
+/** A metric of the distribution of the observed values, by labels. */
+export function histogram(name: string, help: string, bounds: readonly number[]) {
   const byLabels = new Map<string, Observations>();
   return {
     name,
     help,
-    type: 'histogram',
-    observe(labels, value) {
+    type: 'histogram' as const,
+    observe(labels: Labels, value: number): void {
       const text = renderLabels(labels);
       const observations = byLabels.get(text) ?? new Observations(bounds);
       byLabels.set(text, observations);
       observations.add(value);
     },
-    rows: () => [...byLabels].flatMap(([labels, observations]) => observations.rows(name, labels)),
+    family(): MetricFamily {
+      const series = [...byLabels].flatMap(([labels, observations]) => observations.rows(name, labels));
+      return { name, help, type: 'histogram', across: 'sum', series };
+    },
   };
 }
 
@@ -118,7 +111,7 @@ export function createRequestMetrics() {
     },
     families: (metrics: readonly Metric[]): MetricFamily[] => [
       requestFamily(routes),
-      ...metrics.map(familyOf),
+      ...metrics.map((each) => each.family()),
     ],
   };
 }
@@ -131,16 +124,6 @@ function requestFamily(routes: ReadonlyMap<Route, ReadonlyMap<number, Observatio
     ),
   );
   return { name, help: 'Time to answer, by route and status.', type: 'histogram', across: 'sum', series };
-}
-
-function familyOf(of: Metric): MetricFamily {
-  const { name, help, type } = of;
-  if (of.type === 'histogram') return { name, help, type, across: 'sum', series: of.rows() };
-  const series = of.values().map(({ labels, value }): Row => {
-    const text = renderLabels(labels ?? {});
-    return [text === '' ? name : `${name}{${text}}`, value];
-  });
-  return { name, help, type, across: of.across, series };
 }
 
 const renderLabels = (labels: Labels): string =>

@@ -12,7 +12,7 @@ import {
   SPEC,
   withErrors,
 } from './schemas.ts';
-import { createParameterParser, type ParameterParser, type Parameters } from './url.ts';
+import { createParameterParser, type Parameters } from './url.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
@@ -183,8 +183,10 @@ const OPENAI_NAMES = (
 const begins = (names: readonly string[]): RegExp =>
   new RegExp(`^(?:[a-z]+://[^/]*)?(?:/v1)?/(?:${[...new Set(names)].join('|') || '[]'})(?:[/?]|$)`);
 
+const toKnown = (operation: Operation) => ({ operation, parse: createParameterParser(operation) });
+
 export class RouteTable {
-  private readonly byRoute = new Map<string, { operation: Operation; parse: ParameterParser }>();
+  private readonly byRoute = new Map<string, ReturnType<typeof toKnown>>();
   /** Paths that begin as our operations in OpenAI's shape do: they cannot be operations of another area. */
   private ownPaths = begins([]);
   /** The same, or paths that begin as a part of OpenAI's API that we lack: they may still be operations of another area. */
@@ -193,11 +195,7 @@ export class RouteTable {
   /** Reads the routes of the application; `openRoutes` need no key. Throws for one that is not safe. */
   read(routes: readonly ElysiaRoute[], openRoutes: readonly string[]): void {
     for (const route of routes) {
-      const operation = toOperation(route, openRoutes);
-      this.byRoute.set(`${route.method} ${route.path}`, {
-        operation,
-        parse: createParameterParser(operation),
-      });
+      this.byRoute.set(`${route.method} ${route.path}`, toKnown(toOperation(route, openRoutes)));
     }
     const own = this.operations()
       .filter(({ errorShape, credential }) => errorShape === 'openai' && credential !== 'portal')

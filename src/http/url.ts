@@ -20,9 +20,7 @@ const NO_PARAMETERS: Parameters = { path: {}, query: {}, entries: [] };
 /** What an operation takes in its URL. `lastTakesRest`: the last placeholder takes all that is left of a path. */
 type Target = { path: string; parameters: TObject; query: TObject; lastTakesRest: boolean };
 
-/** The parameters of a URL; undefined where its path is not that of the operation. */
-export type ParameterParser = ReturnType<typeof createParameterParser>;
-
+/** Returns a function that reads the parameters of a URL; undefined where its path is not that of the operation. */
 export function createParameterParser(operation: Target) {
   const pattern = toUrlPattern(operation);
   const inPath = Object.entries<TSchema>(operation.parameters.properties).map(

@@ -2,6 +2,7 @@
 
 import { expect, test } from 'bun:test';
 import { SERVICE } from '../../src/core/author.ts';
+import { createCachedLookup } from '../../src/core/cached-lookup.ts';
 import { newId } from '../../src/core/ids.ts';
 import { PURGE_BATCH } from '../../src/documents/limits.ts';
 import { createBin } from '../../src/documents/operations/bin.ts';
@@ -41,7 +42,7 @@ function purger() {
         return purged;
       },
     },
-    changed: () => {},
+    documents: createCachedLookup({ load: store.locate, ttlMs: 1, entriesMax: 1, usable: () => false }),
     objectsQueued: () => {},
   });
   return { bin, batches };

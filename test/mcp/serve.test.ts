@@ -63,7 +63,9 @@ function serving(work: (signal: AbortSignal) => Promise<ToolAnswer>) {
       requestId: 'r',
     });
   const outcomes = (): string[] =>
-    counts.metrics[0]?.values().map(({ labels, value }) => `${labels?.['outcome']} ${value}`) ?? [];
+    (counts.metrics[0]?.family().series ?? []).map(
+      ([key, value]) => `${/outcome="([\w-]+)"/.exec(key)?.[1]} ${value}`,
+    );
   return { send, errors, warnings, outcomes };
 }
 

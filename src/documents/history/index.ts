@@ -1,10 +1,8 @@
-import { Elysia } from 'elysia';
 // The history of documents for those who may see them, and the removal of its old rows.
 
+import { Elysia } from 'elysia';
 import type { Clock } from '../../core/clock.ts';
-import type { Job } from '../../core/lifecycle.ts';
 import type { Logger } from '../../core/logger.ts';
-import type { Routes } from '../../http/area.ts';
 import type { Http } from '../../http/http.ts';
 import { parameters, refusals } from '../../http/input.ts';
 import { PageQuery, pageAnswer, toPage, toPageRequest } from '../../http/paging.ts';
@@ -23,7 +21,7 @@ const DAY_MS = 86_400_000;
 
 export type HistoryDeps = {
   sql: Sql;
-  documents: Pick<DocumentStore, 'locate'>;
+  documents: DocumentStore;
   findUser: FindUser;
   clock: Clock;
   /** Days after which rows are deleted, uploads apart; 0 keeps them. */
@@ -31,7 +29,7 @@ export type HistoryDeps = {
   log: Logger;
 };
 
-export function createHistory(deps: HistoryDeps): { routes: Routes; jobs: Job[] } {
+export function createHistory(deps: HistoryDeps) {
   const { sql, clock, settings, log } = deps;
   const store = createHistoryStore(sql);
   const sweep = createSweep({
@@ -43,14 +41,14 @@ export function createHistory(deps: HistoryDeps): { routes: Routes; jobs: Job[] 
     log,
   });
   return {
-    routes: (http) => historyRoute(http, store, deps),
+    routes: (http: Http) => historyRoute(http, store, deps),
     jobs: settings.auditRetentionDays === 0 ? [] : [sweep],
   };
 }
 
 const historyRoute = (
   { plugin }: Http,
-  store: Pick<ReturnType<typeof createHistoryStore>, 'list'>,
+  store: ReturnType<typeof createHistoryStore>,
   { documents, findUser }: Pick<HistoryDeps, 'documents' | 'findUser'>,
 ) =>
   new Elysia({ name: 'documents.history', tags: ['documents'] }).use(plugin).get(

@@ -7,19 +7,20 @@ import type { Document } from '../document.ts';
 import { PURGE_BATCH } from '../limits.ts';
 import { canSee, documentNotFound, parseDocumentId, type Viewer } from '../policy.ts';
 import type { Purged } from '../purging.ts';
-import type { DocumentStore } from '../store.ts';
+import type { DocumentCache, DocumentStore } from '../store.ts';
 
 export type Bin = ReturnType<typeof createBin>;
 
 export function createBin(deps: {
-  store: Pick<DocumentStore, 'bin' | 'restore' | 'purge' | 'purgeOwn' | 'purgeBinnedBefore' | 'locate'>;
-  changed(id: string): void;
+  store: DocumentStore;
+  /** Documents by id, of which a changed one is dropped. */
+  documents: DocumentCache;
   objectsQueued(): void;
 }) {
-  const { store, changed, objectsQueued } = deps;
+  const { store, documents, objectsQueued } = deps;
 
   const settle = (purged: readonly string[]): void => {
-    for (const id of purged) changed(id);
+    for (const id of purged) documents.drop(id);
     if (purged.length > 0) objectsQueued();
   };
   /** In batches; cut off between two of them, a repeat goes on. */
@@ -44,7 +45,7 @@ export function createBin(deps: {
     /** Throws 404 unseen or binned already, 403 for viewers who may only see it. */
     async put(viewer: Viewer, fileId: string, author: Author): Promise<void> {
       const id = parseDocumentId(fileId);
-      if (await store.bin(viewer, id, author)) return changed(id);
+      if (await store.bin(viewer, id, author)) return documents.drop(id);
       const document = await store.locate(id);
       if (document === undefined || !canSee(viewer, document)) throw documentNotFound();
       if (document.status === 'deleted') throw notFound('The document is in the bin already');
@@ -56,7 +57,7 @@ export function createBin(deps: {
       const id = parseDocumentId(fileId);
       const document = await store.restore(viewer, id, author);
       if (document === undefined) throw await notInBin(viewer, id);
-      changed(id);
+      documents.drop(id);
       return document;
     },
 

@@ -5,12 +5,7 @@ import { INLINE_TYPES, inlineTypeOf } from '../content-type.ts';
 import type { Located } from '../document.ts';
 import { contentTypeOf } from '../objects.ts';
 import { canSee, documentNotFound, parseDocumentId, type Viewer } from '../policy.ts';
-
-/** Documents by id, from a cache that changes empty at once where it can. */
-export type DocumentLookup = {
-  getNow(id: string): Located | undefined;
-  get(id: string): Located | undefined | Promise<Located | undefined>;
-};
+import type { DocumentCache } from '../store.ts';
 
 export type DownloadOptions = { expiresInSeconds: number; disposition: 'attachment' | 'inline' };
 
@@ -18,7 +13,7 @@ export type DownloadOptions = { expiresInSeconds: number; disposition: 'attachme
  * A URL that downloads the document's file until it expires, or shows it in a browser. Throws 404 for what the viewer
  * can't see, 422 for a file that is not to be shown.
  */
-export function createDownload(deps: { documents: DocumentLookup; presigner: Presigner; clock: Clock }) {
+export function createDownload(deps: { documents: DocumentCache; presigner: Presigner; clock: Clock }) {
   const { documents, presigner, clock } = deps;
   return async (viewer: Viewer, fileId: string, options: DownloadOptions): Promise<string> => {
     const id = parseDocumentId(fileId);

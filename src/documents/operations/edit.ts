@@ -6,7 +6,7 @@ import { type Document, type DocumentChanges, given, refuseUnreachableName } fro
 import { assertEditable, assertMayOwn, canAdminister, type FindUser, type Viewer } from '../policy.ts';
 import type { Preference } from '../rows.ts';
 import type { DocumentMetadataPatch } from '../schema.ts';
-import type { DocumentStore, Found } from '../store.ts';
+import type { DocumentCache, DocumentStore, Found } from '../store.ts';
 
 /** Of many who change one document at once, one succeeds at each attempt. */
 const ATTEMPTS_MAX = 100;
@@ -18,12 +18,8 @@ const ADMINISTERED = ['access', 'status'] as const;
 
 export type Edit = ReturnType<typeof createEdit>;
 
-export function createEdit(deps: {
-  store: Pick<DocumentStore, 'find' | 'update' | 'setArchived'>;
-  changed(id: string): void;
-  findUser: FindUser;
-}) {
-  const { store, changed, findUser } = deps;
+export function createEdit(deps: { store: DocumentStore; documents: DocumentCache; findUser: FindUser }) {
+  const { store, documents, findUser } = deps;
 
   /**
    * Finds the document that a reference means to the viewer, checks that it may be edited, and lets `write` change
@@ -41,7 +37,7 @@ export function createEdit(deps: {
       const found = await store.find(viewer, reference, preference);
       assertEditable(viewer, found);
       const updated = await write(found);
-      changed(found.id);
+      documents.drop(found.id);
       if (updated !== undefined) return updated;
     }
     throw conflict('The document keeps changing; try again');
