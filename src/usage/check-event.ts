@@ -4,10 +4,10 @@ import { parseDateTime } from '../core/date-time.ts';
 import { type ValidationEntry, valueError } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
 import { findUnstorable, isNestedDeeper, isRawNumber } from '../core/json.ts';
+import { toNormalForm } from '../core/normal-form.ts';
 import { JSON_NESTING_MAX } from '../http/limits.ts';
 import { missing } from '../http/mistakes.ts';
 import { isJsonMediaType } from '../http/validation.ts';
-import type { UsageEvent } from './event.ts';
 import { findFieldMistakes } from './event-types.ts';
 import {
   EVENT_BYTES_MAX,
@@ -18,16 +18,44 @@ import {
   SUBJECT_BYTES_MAX,
   TYPE_BYTES_MAX,
 } from './limits.ts';
-import { isOwnSource, OWN_SOURCE } from './own-source.ts';
+import type { UsageEvent } from './row.ts';
 
-export type SentEvent = {
+/** The source of the service's own events: they say who has signed in, and what was written. */
+export const OWN_SOURCE = 'atrium';
+
+/** Blanks, controls, accents, and characters without a shape of their own. */
+const UNSEEN = /[\p{Z}\p{C}\p{M}\p{Default_Ignorable_Code_Point}]/gu;
+
+/** Whether it is the service's own source, whatever the case, compatibility forms, accents and invisible characters. */
+export const isOwnSource = (source: string): boolean =>
+  source.length <= SOURCE_BYTES_MAX &&
+  toNormalForm(source, 'NFKD').toLowerCase().replaceAll(UNSEEN, '') === OWN_SOURCE;
+
+/** A CloudEvent of a request, which is not checked yet. */
+export class SentEvent {
   /** Attributes by name, and `data`. */
-  fields: Record<string, unknown>;
-  /** Where an attribute stands in the request. */
-  loc(name: string): (string | number)[];
+  readonly fields: Record<string, unknown>;
   /** Whether it may contain characters or numbers that the database refuses. */
-  suspect: boolean;
-};
+  readonly suspect: boolean;
+  private readonly place: 'headers' | readonly (string | number)[];
+
+  /** `place`: where the event stands in the body, or that its attributes are headers. */
+  constructor(
+    fields: Record<string, unknown>,
+    place: 'headers' | readonly (string | number)[],
+    suspect: boolean,
+  ) {
+    this.fields = fields;
+    this.place = place;
+    this.suspect = suspect;
+  }
+
+  /** Where an attribute stands in the request. */
+  loc(name: string): (string | number)[] {
+    if (this.place !== 'headers') return [...this.place, name];
+    return name === 'data' ? ['body'] : ['header', `ce-${name}`];
+  }
+}
 
 /** `warning`: what is odd about an event that is stored nevertheless. */
 export type Checked = { event: UsageEvent; warning?: string } | { mistakes: ValidationEntry[] };
@@ -38,11 +66,11 @@ const DOTTED_NAME = /^[a-z0-9_-]+(?:\.[a-z0-9_-]+)*$/;
 const EXTENSION_NAME = /^[a-z0-9]{1,64}$/;
 
 export function checkEvent(workspaceId: string, sent: SentEvent, now: Date): Checked {
-  const { fields, loc } = sent;
+  const { fields } = sent;
   const mistakes: ValidationEntry[] = [];
   const wrong = (name: string, reason: string, input: unknown = fields[name]): void => {
     if (mistakes.length >= EVENT_MISTAKES_MAX) return;
-    mistakes.push(...valueError(loc(name.slice(0, SHOWN_MAX)), reason, short(input)).entries);
+    mistakes.push(...valueError(sent.loc(name.slice(0, SHOWN_MAX)), reason, short(input)).entries);
   };
   checkRequired(sent, mistakes);
   const { specversion, source: from, type: named } = fields;
@@ -71,35 +99,36 @@ const NOT_SUMMED =
   'data.value: no number that can be summed, so sums count the event with 0; expected a finite number of at most 1e30 and 40 ' +
   'digits, or a text that is a plain number';
 
-function checkRequired({ fields, loc }: SentEvent, mistakes: ValidationEntry[]): void {
+function checkRequired(sent: SentEvent, mistakes: ValidationEntry[]): void {
   for (const name of ['id', 'source', 'specversion', 'type'] as const) {
-    const input = fields[name];
+    const input = sent.fields[name];
+    const loc = sent.loc(name);
     if (input === undefined || input === null) {
-      mistakes.push(missing(loc(name), null));
+      mistakes.push(missing(loc, null));
     } else if (typeof input !== 'string') {
-      mistakes.push(notAString(loc(name), input));
+      mistakes.push(notAString(loc, input));
     } else if (input === '') {
       const msg = 'String should have at least 1 character';
-      mistakes.push({ type: 'string_too_short', loc: loc(name), msg, input, ctx: { min_length: 1 } });
+      mistakes.push({ type: 'string_too_short', loc, msg, input, ctx: { min_length: 1 } });
     } else if (name !== 'specversion' && isLonger(input, REQUIRED[name])) {
-      mistakes.push(tooLong(loc(name), input, REQUIRED[name]));
+      mistakes.push(tooLong(loc, input, REQUIRED[name]));
     }
   }
 }
 
 function optionalText(
-  { fields, loc }: SentEvent,
+  sent: SentEvent,
   name: string,
   bytesMax: number,
   mistakes: ValidationEntry[],
 ): string | undefined {
-  const input = fields[name];
+  const input = sent.fields[name];
   if (input === undefined || input === null) return undefined;
   if (typeof input !== 'string') {
-    mistakes.push(notAString(loc(name), input));
+    mistakes.push(notAString(sent.loc(name), input));
     return undefined;
   }
-  if (isLonger(input, bytesMax)) mistakes.push(tooLong(loc(name), input, bytesMax));
+  if (isLonger(input, bytesMax)) mistakes.push(tooLong(sent.loc(name), input, bytesMax));
   return input;
 }
 
@@ -170,24 +199,24 @@ const DEFAULT_VALUE = 1;
 
 /** The stored data, which always has a `value`; undefined for invalid data, with its mistakes reported. */
 function readData(
-  { fields, loc, suspect }: SentEvent,
+  sent: SentEvent,
   wrong: Wrong,
   mistakes: ValidationEntry[],
 ): { text: string; value: unknown } | undefined {
-  const { data: given, type } = fields;
+  const { data: given, type } = sent.fields;
   const data = given ?? {};
   if (typeof data !== 'object' || Array.isArray(data) || isRawNumber(data)) {
     wrong('data', 'data must be a JSON object');
     return undefined;
   }
   if (typeof type === 'string') {
-    for (const mistake of findFieldMistakes(type, data, loc('data')))
+    for (const mistake of findFieldMistakes(type, data, sent.loc('data')))
       mistakes.push({ ...mistake, input: short(mistake.input) });
   }
   const { value } = data as { value?: unknown };
   const kept = value === undefined || value === null ? { ...data, value: DEFAULT_VALUE } : data;
   // The mistake is reported above. The serialisation of such a value would take quadratic time.
-  if (suspect && isNestedDeeper(data, JSON_NESTING_MAX)) return undefined;
+  if (sent.suspect && isNestedDeeper(data, JSON_NESTING_MAX)) return undefined;
   const text = JSON.stringify(kept);
   if (isLonger(text, EVENT_BYTES_MAX)) wrong('data', `an event takes at most ${EVENT_BYTES_MAX} bytes`, null);
   return { text, value: value ?? DEFAULT_VALUE };

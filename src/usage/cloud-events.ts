@@ -7,7 +7,7 @@ import { nextTimeSlice, SLICE_MS } from '../core/time-slices.ts';
 import { JSON_NESTING_MAX } from '../http/limits.ts';
 import { missing } from '../http/mistakes.ts';
 import { isJsonMediaType, parseJsonBody } from '../http/validation.ts';
-import type { SentEvent } from './check-event.ts';
+import { SentEvent } from './check-event.ts';
 import { EVENT_BYTES_MAX, REQUEST_EVENTS_MAX, REQUEST_NESTING_MAX, REQUEST_VALUES_MAX } from './limits.ts';
 
 const BATCH = /^application\/cloudevents-batch(?:\+json)?\s*(?:;|$)/i;
@@ -66,14 +66,13 @@ async function readBinary(headers: Headers, body: Uint8Array, mediaType: string)
   for (const [header, value] of headers) {
     if (header.startsWith('ce-')) fields[header.slice(3)] = decodeHeader(header, value);
   }
-  const loc = (name: string) => (name === 'data' ? ['body'] : ['header', `ce-${name}`]);
-  if (body.length === 0) return { fields, loc, suspect: true };
+  if (body.length === 0) return new SentEvent(fields, 'headers', true);
   // The media type of the data is optional (HTTP Protocol Binding, 3.1.1); SDKs leave it out.
   if (mediaType !== '' && !isJsonMediaType(mediaType))
     throw unsupportedMediaType(
       `The data of an event must be JSON: send content-type: application/json, not ${mediaType.slice(0, 100)}`,
     );
-  return { fields: { ...fields, data: (await parse(body, 0)).value }, loc, suspect: true };
+  return new SentEvent({ ...fields, data: (await parse(body, 0)).value }, 'headers', true);
 }
 
 function decodeHeader(header: string, value: string): string {
@@ -85,10 +84,9 @@ function decodeHeader(header: string, value: string): string {
 }
 
 function toSent(fields: unknown, place: (string | number)[], suspect: boolean): SentEvent {
-  const loc = (name: string) => [...place, name];
   // A value that is not an object has none of the required attributes.
   const known = typeof fields === 'object' && fields !== null && !Array.isArray(fields) ? fields : {};
-  return { fields: known as Record<string, unknown>, loc, suspect };
+  return new SentEvent(known as Record<string, unknown>, place, suspect);
 }
 
 /** Leaves an event that is nested too deeply to its own check, because its serialisation would take quadratic time. */

@@ -5,10 +5,9 @@ import type { Logger } from '../core/logger.ts';
 import { createPeriodic } from '../core/periodic.ts';
 import { counter, gauge, type Metric } from '../http/metrics.ts';
 import type { ReadinessCheck } from '../http/readiness.ts';
-import type { AppendMetrics } from './appender.ts';
+import type { Appender } from './appender.ts';
 import type { BufferMetrics, EventBuffer } from './buffer/event-buffer.ts';
 import { FIGURES_INTERVAL_MS, OUTBOX_LATE_SECONDS, REFUSAL_TOLD_MS } from './limits.ts';
-import type { RecordMetrics } from './record.ts';
 import type { SinkMetrics } from './sink.ts';
 import type { OutboxBacklog, OutboxStore } from './store/outbox.ts';
 
@@ -17,16 +16,15 @@ const NEARLY_FULL = 0.8;
 
 export function createUsageHealth(parts: {
   buffer: Pick<EventBuffer, 'metrics' | 'durability'>;
-  appending: AppendMetrics;
+  appender: Pick<Appender, 'refusedAtMs'>;
   /** Of those who store events. */
   storing: readonly SinkMetrics[];
   outbox: Pick<OutboxStore, 'backlog'>;
-  recording: RecordMetrics;
   /** Whether all processes have the same buffer. */
   shared: boolean;
   log: Logger;
 }): { check: ReadinessCheck; metrics: Metric[]; job: Job; waiting(): number } {
-  const { buffer, appending, storing, outbox, recording, log } = parts;
+  const { buffer, appender, storing, outbox, log } = parts;
   const across = parts.shared ? 'largest' : 'sum';
   const ofBuffer = { waiting_packs: across, buffer_bytes: across, buffer_bytes_max: across } as const;
   let latest: BufferMetrics = { packs: 0, bytes: 0, bytesMax: 0 };
@@ -38,7 +36,7 @@ export function createUsageHealth(parts: {
   /** Why the events are not handled as they should be; undefined where they are. */
   const degradation = (): string | undefined => {
     const durability = buffer.durability();
-    const { refusedAtMs } = appending;
+    const { refusedAtMs } = appender;
     if (latest.fault !== undefined)
       return `usage events can't be written: the disk of DATA_DIR/events ${latest.fault}`;
     if (refusedAtMs !== undefined && performance.now() - refusedAtMs < REFUSAL_TOLD_MS)
@@ -96,16 +94,6 @@ export function createUsageHealth(parts: {
         'For how long the oldest of them has waited.',
         () => backlog.oldestSeconds,
         'largest',
-      ),
-      counter(
-        'atrium_usage_own_events_total',
-        'Events of the service without a transaction: usage records of models.',
-        () => recording.recorded,
-      ),
-      counter(
-        'atrium_usage_own_events_refused_total',
-        'Attempts to record one that the buffer did not accept; they are made again.',
-        () => recording.refused,
       ),
     ],
     job: createPeriodic({

@@ -6,32 +6,27 @@ import type { Clock } from '../core/clock.ts';
 import type { EventProjection, RecordEvents, WakeEventMover } from '../core/event.ts';
 import type { Job } from '../core/lifecycle.ts';
 import type { Logger } from '../core/logger.ts';
-import { createPeriodic } from '../core/periodic.ts';
 import type { AreaWithRoutes } from '../http/area.ts';
 import type { Sql } from '../infra/postgres/client.ts';
-import { exclusively } from '../infra/postgres/exclusive.ts';
 import { createSweep } from '../infra/postgres/sweep.ts';
-import { createAppender } from './appender.ts';
-import { awaitStored } from './await-stored.ts';
+import { Appender } from './appender.ts';
 import type { EventBuffer } from './buffer/event-buffer.ts';
 import type { JetStreamSettings } from './buffer/jetstream/index.ts';
-import { createJournal } from './buffer/journal/index.ts';
+import { Journal } from './buffer/journal/index.ts';
 import { createUsageHealth } from './health.ts';
-import { DAY_MS, FINISHED_DAYS_INTERVAL_MS, RETENTION_INTERVAL_MS, RETENTION_STEP_EVENTS } from './limits.ts';
+import { DAY_MS, RETENTION_INTERVAL_MS, RETENTION_STEP_EVENTS } from './limits.ts';
 import { createMover } from './mover.ts';
 import { createDeadLetters } from './operations/dead-letters.ts';
-import { createIngest } from './operations/ingest.ts';
-import { createRetrieve } from './operations/retrieve.ts';
-import { createSummarise } from './operations/summarise.ts';
-import { createRecord } from './record.ts';
+import { Ingestion } from './operations/ingest.ts';
+import { EventPages } from './operations/retrieve.ts';
+import { EventSums } from './operations/summarise.ts';
 import { conversationEventRoutes } from './routes/conversation-events.ts';
 import { deadLetterRoutes } from './routes/dead-letters.ts';
 import { eventRoutes } from './routes/events.ts';
 import { createSink } from './sink.ts';
 import { createConversationEventReader } from './store/conversation-events.ts';
 import { createDeadLetterStore } from './store/dead-letters.ts';
-import { createFinishedDays } from './store/finished-days.ts';
-import { createStorageBarrier } from './store/lock-stripes.ts';
+import { StorageBarrier } from './store/lock-stripes.ts';
 import { createOutboxStore } from './store/outbox.ts';
 import { createEventReader } from './store/reader.ts';
 import { createRetention } from './store/retention.ts';
@@ -69,9 +64,8 @@ export type Usage = AreaWithRoutes & {
 export async function createUsage(deps: UsageDeps): Promise<Usage> {
   const { sql, clock, log, settings } = deps;
   const buffer = await createBuffer(deps);
-  const appender = createAppender(buffer);
+  const appender = new Appender(buffer);
   const letters = createDeadLetterStore(sql);
-  const recording = createRecord(appender);
   const sink = createSink({
     sql,
     buffer,
@@ -84,22 +78,20 @@ export async function createUsage(deps: UsageDeps): Promise<Usage> {
   const health = createUsageHealth({
     buffer,
     outbox,
-    appending: appender.metrics,
-    recording: recording.metrics,
+    appender,
     storing: [sink.metrics, mover.metrics],
     shared: settings.nats !== undefined,
     log,
   });
-  const settled = createStorageBarrier(sql);
+  const barrier = new StorageBarrier(sql);
 
   const { retentionDays } = settings;
-  const horizon = () => clock.now().getTime() - retentionDays * DAY_MS;
   const store = createRetention(sql);
   const retention = createSweep({
     sql,
     name: 'usage.retention',
     intervalMs: RETENTION_INTERVAL_MS,
-    horizon: () => new Date(horizon()),
+    horizon: () => new Date(clock.now().getTime() - retentionDays * DAY_MS),
     deleteSome: (before) => store.deleteSome(before, RETENTION_STEP_EVENTS),
     log,
   });
@@ -114,36 +106,24 @@ export async function createUsage(deps: UsageDeps): Promise<Usage> {
     log,
   });
 
-  const days = createFinishedDays(sql);
-  const finishedDays = createPeriodic({
-    name: 'usage.finished-days',
-    intervalMs: FINISHED_DAYS_INTERVAL_MS,
-    run: (signal) =>
-      exclusively(sql, 'usage.finished-days', async (lock) => {
-        while (await days.sumNext(AbortSignal.any([signal, lock.signal])));
-      }),
-    log,
-  });
-
-  const opening: Job = { name: 'usage.buffer', start: buffer.start, stop: buffer.close };
+  const opening: Job = {
+    name: 'usage.buffer',
+    start: () => buffer.start(),
+    stop: () => buffer.close(),
+  };
   return {
-    record: recording.record,
+    record: (events) => appender.record(events),
     wakeMover: mover.wake,
     buffer: opening,
-    awaitStored: (timeoutMs) => awaitStored(buffer, timeoutMs),
+    awaitStored: (timeoutMs) => buffer.awaitStored(timeoutMs),
     waiting: health.waiting,
     routes: (http) =>
       new Elysia({ name: 'usage' })
         .use(
           eventRoutes(http, {
-            ingest: createIngest({ appender, clock }),
-            retrieve: createRetrieve({
-              reader: createEventReader(sql),
-              awaitStoring: settled,
-              keptSince: () => (retentionDays === 0 ? undefined : horizon()),
-              clock,
-            }),
-            summarise: createSummarise({ summaries: createSummaries(sql), awaitStoring: settled, clock }),
+            ingestion: new Ingestion({ appender, clock }),
+            pages: new EventPages({ reader: createEventReader(sql), barrier, clock, retentionDays }),
+            sums: new EventSums({ summaries: createSummaries(sql), barrier, clock }),
           }),
         )
         .use(conversationEventRoutes(http, createConversationEventReader(sql)))
@@ -153,7 +133,6 @@ export async function createUsage(deps: UsageDeps): Promise<Usage> {
       health.job,
       sink.job,
       mover.job,
-      finishedDays,
       ...(retentionDays === 0 ? [] : [retention]),
       ...(sumsRetentionDays === 0 ? [] : [sumsRetention]),
     ],
@@ -165,7 +144,7 @@ export async function createUsage(deps: UsageDeps): Promise<Usage> {
 /** The client of NATS is loaded only where it is used. */
 async function createBuffer({ directory, settings, identity, log }: UsageDeps): Promise<EventBuffer> {
   const { nats, bufferBytesMax: bytesMax } = settings;
-  if (nats === undefined) return createJournal({ directory, bytesMax, log });
-  const { createJetStreamBuffer } = await import('./buffer/jetstream/index.ts');
-  return createJetStreamBuffer({ settings: { ...nats, bytesMax }, identity, log });
+  if (nats === undefined) return new Journal({ directory, bytesMax, log });
+  const { JetStreamBuffer } = await import('./buffer/jetstream/index.ts');
+  return new JetStreamBuffer({ settings: { ...nats, bytesMax }, identity, log });
 }

@@ -71,8 +71,6 @@ export const REPLAY_MAX = 1000;
 
 export const DAY_MS = 86_400_000;
 export const RETENTION_INTERVAL_MS = 600_000;
-/** How often it is looked whether a day is over whose sums are not made yet. */
-export const FINISHED_DAYS_INTERVAL_MS = 600_000;
 /** How long /readyz reports that the buffer refused an event, if none has been sent since. */
 export const REFUSAL_TOLD_MS = 10_000;
 /** How old the metrics of /metrics may be. */

@@ -3,8 +3,7 @@
 import type { Logger } from '../core/logger.ts';
 import { createPeriodic } from '../core/periodic.ts';
 import { OUTBOX_BATCH_MAX, OUTBOX_INTERVAL_MS, OUTBOX_LINGER_MS } from './limits.ts';
-import { isRefusal, isTimeout } from './refusal.ts';
-import type { SinkMetrics } from './sink.ts';
+import { isRefusal, isTimeout, type SinkMetrics } from './sink.ts';
 import type { OutboxStore } from './store/outbox.ts';
 
 /** A pause is this many times as long as the work before it, so that moving uses only a part of the database. */

@@ -1,4 +1,4 @@
-// Stored events and sums as JSON text. `data` is inserted as it is stored, so that it keeps every digit.
+// Stored events and sums as JSON text, and the answer that holds it. `data` is inserted as it is stored, so that it keeps every digit.
 
 import type { MetricPage } from './operations/retrieve.ts';
 import type { Summary } from './operations/summarise.ts';
@@ -44,3 +44,7 @@ export const renderSummary = (groupBy: string, { rows, total, next }: Summary): 
   total: { events: total.events, value: JSON.rawJSON(total.value) },
   next_page: next === undefined ? null : Buffer.from(next).toString('base64url'),
 });
+
+/** An answer of JSON text that is rendered already. */
+export const jsonText = (text: string): Response =>
+  new Response(text, { headers: { 'content-type': 'application/json;charset=utf-8' } });

@@ -1,8 +1,29 @@
-// Events as rows of COPY … (FORMAT binary): they are encoded once, at ingestion, and the sink only concatenates them.
-// PostgreSQL documentation, "COPY", section "Binary Format".
+// Events as rows of COPY … (FORMAT binary): they are encoded once, at ingestion, and the sink only concatenates them
+// (PostgreSQL documentation, "COPY", section "Binary Format"). Several rows are a pack: one message of the buffer, so that they share
+// an fsync and an acknowledgement.
 
 import { formatUuid } from '../core/ids.ts';
-import type { UsageEvent } from './event.ts';
+
+/** The validated attributes of a CloudEvent, and those that the service adds: all columns but the time of storage. */
+export type UsageEvent = {
+  /** The id of the stored record, time-ordered. It is set at ingestion, so that a repeated delivery keeps it. */
+  id: string;
+  workspaceId: string;
+  /** The sender's id of the event, unique with the source. */
+  eventId: string;
+  source: string;
+  type: string;
+  /** The person concerned; `''` if the event names none. */
+  subject: string;
+  /** Microseconds since 1970, UTC. */
+  timeMicroseconds: bigint;
+  /** JSON text of an object. */
+  data: string;
+  /** JSON text of the CloudEvents attributes beyond the record's; null without any. */
+  extensions: string | null;
+  /** `data.value` as the text of a number that Postgres reads; null where it is no number. */
+  value: string | null;
+};
 
 /** The columns of a row, in order, as the staging table has them. */
 export const ROW_COLUMNS = [
@@ -37,8 +58,8 @@ let scratch = Buffer.allocUnsafe(65_536);
 
 export function encodeRow(event: UsageEvent): Buffer {
   const { workspaceId, eventId, source, type, subject, data, extensions, value } = event;
-  const head = workspaceId.length + eventId.length + source.length + type.length + subject.length;
-  const units = head + data.length + (extensions?.length ?? 0) + (value?.length ?? 0);
+  const texts = [workspaceId, eventId, source, type, subject, data, extensions ?? '', value ?? ''];
+  const units = texts.reduce((sum, { length }) => sum + length, 0);
   const most = FIXED_BYTES + BYTES_PER_UNIT_MAX * units;
   if (scratch.length < most) scratch = Buffer.allocUnsafe(most);
   let at = scratch.writeInt16BE(ROW_COLUMNS.length, 0);
@@ -76,15 +97,38 @@ export function decodeRow(row: Buffer): UsageEvent {
   return { id, workspaceId, eventId, source, type, subject, timeMicroseconds, data, extensions, value };
 }
 
-/** The concatenated rows of `bytes`, up to the first incomplete one, which is left by an interrupted write. */
-export function splitRows(bytes: Buffer): Buffer[] {
+/** The version of a pack's layout: version, encoding, count as uint32, the rows. A reader refuses other versions. */
+const VERSION = 1;
+const PLAIN = 0;
+const ZSTD = 1;
+const HEAD_BYTES = 6;
+/** Smaller packs are not compressed, because they would gain nothing. */
+const COMPRESSED_FROM_BYTES = 4096;
+/** The fastest level: it reduces the size to a fourth, for 0.3 µs an event. */
+const ZSTD_LEVEL = 1;
+
+export function toPack(rows: readonly Buffer[]): Buffer {
+  const body = rows.length === 1 && rows[0] !== undefined ? rows[0] : Buffer.concat(rows);
+  const compressed = body.length >= COMPRESSED_FROM_BYTES;
+  const head = Buffer.allocUnsafe(HEAD_BYTES);
+  head[0] = VERSION;
+  head[1] = compressed ? ZSTD : PLAIN;
+  head.writeUInt32BE(rows.length, 2);
+  return Buffer.concat([head, compressed ? Bun.zstdCompressSync(body, { level: ZSTD_LEVEL }) : body]);
+}
+
+/** The rows of a pack, up to the first incomplete one. Throws for bytes that are no pack. */
+export function readPack(pack: Uint8Array): { rows: Buffer[]; bytes: number } {
+  const all = Buffer.from(pack.buffer, pack.byteOffset, pack.byteLength);
+  const [version, encoding] = all;
+  if (all.length < HEAD_BYTES || version !== VERSION || (encoding !== PLAIN && encoding !== ZSTD))
+    throw new Error('not a pack of events that this version reads');
+  const body =
+    encoding === ZSTD ? Bun.zstdDecompressSync(all.subarray(HEAD_BYTES)) : all.subarray(HEAD_BYTES);
   const rows: Buffer[] = [];
-  for (let start = 0; ; ) {
-    const end = endOfRow(bytes, start);
-    if (end === undefined) return rows;
-    rows.push(bytes.subarray(start, end));
-    start = end;
-  }
+  for (let start = 0, end = endOfRow(body, 0); end !== undefined; start = end, end = endOfRow(body, end))
+    rows.push(body.subarray(start, end));
+  return { rows, bytes: body.length };
 }
 
 function endOfRow(bytes: Buffer, start: number): number | undefined {

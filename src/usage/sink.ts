@@ -1,12 +1,14 @@
 // From the buffer into the database: fetch, store, acknowledge. After a crash between two of these steps stored events
 // are delivered again, and storing them again changes nothing.
 
+import { codeOf } from '../core/errors.ts';
 import type { Job } from '../core/lifecycle.ts';
 import type { Logger } from '../core/logger.ts';
 import { endingWith } from '../core/tracing.ts';
 import { sleep, until } from '../core/wait.ts';
 import type { Sql } from '../infra/postgres/client.ts';
 import { exclusively, type Lease } from '../infra/postgres/exclusive.ts';
+import { startPackSpan } from './appender.ts';
 import type { Delivery, EventBuffer } from './buffer/event-buffer.ts';
 import {
   SINK_BATCH_BYTES,
@@ -18,10 +20,7 @@ import {
   SINK_FETCH_PACKS,
   SINK_LINGER_MS,
 } from './limits.ts';
-import { readPack } from './pack.ts';
-import { startStoreSpan } from './pack-spans.ts';
-import { isRefusal, isTimeout } from './refusal.ts';
-import { decodeRow, splitRows } from './row.ts';
+import { decodeRow, readPack } from './row.ts';
 import type { DeadLetterStore } from './store/dead-letters.ts';
 import type { EventWriter } from './store/writer.ts';
 
@@ -39,6 +38,16 @@ export type SinkDeps = {
 export type SinkMetrics = { stored: number; deadLetters: number; failures: number };
 
 type Batch = { deliveries: Delivery[]; rows: Buffer[]; bytes: number };
+
+/** Data exceptions, violated constraints, program limits: a retry of the same rows would be refused again. */
+const REFUSALS = /^(?:22|23|54)/;
+/** The statement time-out of the server, and the deadline of our client. */
+const TIMEOUTS: ReadonlySet<string> = new Set(['57014', 'DATABASE_TIMEOUT']);
+
+/** Whether the database refuses the rows for their content. */
+export const isRefusal = (error: unknown): error is Error => REFUSALS.test(codeOf(error));
+/** Whether the database, or the way to it, took too long: a smaller batch may succeed. */
+export const isTimeout = (error: unknown): boolean => TIMEOUTS.has(codeOf(error));
 
 const WAIT_MS = 500;
 const RETRY_MS_MIN = 250;
@@ -74,13 +83,18 @@ export function createSink(deps: SinkDeps): { job: Job; metrics: SinkMetrics } {
   /** If the batch cannot be completed, its packs are returned to the buffer. */
   const fetchInto = async (batch: Batch, waitMs: number): Promise<Delivery[]> => {
     try {
-      const limits = { bytesMax: SINK_FETCH_BYTES, packsMax: SINK_FETCH_PACKS, waitMs };
+      const limits = {
+        bytesMax: SINK_FETCH_BYTES,
+        packsMax: SINK_FETCH_PACKS,
+        waitMs,
+        signal: stopping.signal,
+      };
       const fetched = await buffer.fetch(limits);
       for (const delivery of fetched) {
-        const { rows } = readPack(delivery.pack);
+        const { rows, bytes } = readPack(delivery.pack);
         batch.deliveries.push(delivery);
-        batch.bytes += rows.length;
-        for (const row of splitRows(rows)) batch.rows.push(row);
+        batch.bytes += bytes;
+        for (const row of rows) batch.rows.push(row);
       }
       return fetched;
     } catch (error) {
@@ -112,7 +126,7 @@ export function createSink(deps: SinkDeps): { job: Job; metrics: SinkMetrics } {
 
   const storeBatch = async ({ rows, deliveries }: Batch): Promise<void> => {
     const traces = deliveries.flatMap(({ trace }) => trace ?? []);
-    await endingWith(startStoreSpan({ buffer, traces, messages: rows.length }), async () => {
+    await endingWith(startPackSpan('process', { buffer, traces, messages: rows.length }), async () => {
       for (const part of inParts(rows, eventsMax)) await store(part);
       await buffer.acknowledge(deliveries);
     });
@@ -173,7 +187,6 @@ export function createSink(deps: SinkDeps): { job: Job; metrics: SinkMetrics } {
       },
       async stop() {
         stopping.abort();
-        buffer.endFetch?.();
         await running;
         writer.close();
       },

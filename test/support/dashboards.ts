@@ -298,14 +298,6 @@ export const DASHBOARDS: readonly Dashboard[] = [
       },
       gauges('Events in the outbox', 'atrium_usage_outbox_events', { by: 'instance' }),
       gauges('Age of the oldest of them', 'atrium_usage_outbox_lag_seconds', { by: 'instance', unit: 's' }),
-      {
-        title: "The service's own events",
-        unit: 'short',
-        queries: [
-          { expr: `sum(${rate('atrium_usage_own_events_total')})`, legend: 'recorded' },
-          { expr: `sum(${rate('atrium_usage_own_events_refused_total')})`, legend: 'refused for now' },
-        ],
-      },
     ],
   },
 ];

@@ -1,7 +1,7 @@
 // A process that stores the usage events of a journal.
 
 import { connectPostgres } from '../../src/infra/postgres/client.ts';
-import { createJournal } from '../../src/usage/buffer/journal/index.ts';
+import { Journal } from '../../src/usage/buffer/journal/index.ts';
 import { createSink } from '../../src/usage/sink.ts';
 import { createDeadLetterStore } from '../../src/usage/store/dead-letters.ts';
 import { createEventWriter } from '../../src/usage/store/writer.ts';
@@ -14,7 +14,7 @@ const log = {
   warn: (fields: { err?: unknown }) => void process.stdout.write(`${fields.err}\n`),
 };
 const sql = connectPostgres({ url: DATABASE_URL, applicationName: 'test-sink', log: silentLog });
-const buffer = createJournal({ directory: JOURNAL, bytesMax: 2 ** 30, log: silentLog });
+const buffer = new Journal({ directory: JOURNAL, bytesMax: 2 ** 30, log: silentLog });
 await buffer.start();
 const sink = createSink({
   sql,

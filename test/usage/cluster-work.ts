@@ -3,7 +3,7 @@
 import { expect, test } from 'bun:test';
 import { connect, type NatsConnection } from 'nats';
 import type { Delivery, EventBuffer } from '../../src/usage/buffer/event-buffer.ts';
-import { createJetStreamBuffer } from '../../src/usage/buffer/jetstream/index.ts';
+import { JetStreamBuffer } from '../../src/usage/buffer/jetstream/index.ts';
 import { CONSUMER } from '../../src/usage/buffer/jetstream/stream.ts';
 import { eventually } from '../support/child.ts';
 import type { NatsServer, PartableCluster } from '../support/nats-server.ts';
@@ -54,7 +54,7 @@ export async function openBuffer(
     replicas: 3,
     bytesMax: 2 ** 28,
   };
-  const buffer = createJetStreamBuffer({ settings, identity: async () => 'test', log });
+  const buffer = new JetStreamBuffer({ settings, identity: async () => 'test', log });
   await buffer.start();
   return buffer;
 }

@@ -10,7 +10,6 @@ import { newId } from '../../src/core/ids.ts';
 import { encodeRow } from '../../src/usage/row.ts';
 import { createConversationEventReader } from '../../src/usage/store/conversation-events.ts';
 import { createDeadLetterStore } from '../../src/usage/store/dead-letters.ts';
-import { createFinishedDays } from '../../src/usage/store/finished-days.ts';
 import { createOutboxStore } from '../../src/usage/store/outbox.ts';
 import { createEventReader } from '../../src/usage/store/reader.ts';
 import { createRetention } from '../../src/usage/store/retention.ts';
@@ -24,14 +23,7 @@ const ROOT = join(import.meta.dir, '../..');
 const GROWING = readFileSync(join(ROOT, 'docs/operating/growing.md'), 'utf8');
 
 /** The tables that grow with the events, as the page names them. */
-const TABLES = [
-  'usage_events',
-  'usage_counts',
-  'usage_by_source',
-  'usage_by_subject',
-  'usage_by_subject_days',
-  'usage_dead_letters',
-];
+const TABLES = ['usage_events', 'usage_counts', 'usage_by_source', 'usage_by_subject', 'usage_dead_letters'];
 const LISTED = `{${TABLES}}`;
 const COLUMN = 'workspace_id';
 const NAMED = new RegExp(`\\b(?:${TABLES.join('|')})\\b`);
@@ -174,11 +166,6 @@ async function statementsSent(): Promise<string[]> {
   });
   const page = { limit: 10, after: { createdAt: new Date(0), id: newId() } };
   await createConversationEventReader(sql).page({ workspaceId, sessionId: 1 }, page);
-  await database.sql`UPDATE usage_finished_days SET until = date_trunc('day', now() AT TIME ZONE 'UTC') - interval '2 days'`;
-  await database.sql`
-    INSERT INTO usage_by_subject (workspace_id, hour, type, subject, events, value)
-    SELECT ${workspaceId}, until, 'chat.create', '', 1, 1 FROM usage_finished_days`;
-  await createFinishedDays(sql).sumNext(new AbortController().signal);
   await createRetention(sql).deleteSome(new Date(Date.now() + 1000), 100);
   return [...new Set(texts())].filter((text) => NAMED.test(text));
 }
@@ -222,7 +209,6 @@ test('each source file that names one of the tables in a statement is among thos
   expect(naming.sort()).toEqual([
     'conversation-events.ts',
     'dead-letters.ts',
-    'finished-days.ts',
     'reader.ts',
     'retention.ts',
     'statement.ts',

@@ -4,7 +4,6 @@ import { afterAll, describe, expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
 import { ServiceError } from '../../src/core/errors.ts';
 import { renderTraceHeaders } from '../../src/core/trace-context.ts';
-import { awaitStored } from '../../src/usage/await-stored.ts';
 import { APPEND_TIMEOUT_MS, type Delivery, type EventBuffer } from '../../src/usage/buffer/event-buffer.ts';
 import { eventually } from '../support/child.ts';
 import { BUFFERS, endCluster } from './event-buffers.ts';
@@ -51,18 +50,20 @@ for (const { name, missing, appendsAtOnce, prepare } of BUFFERS) {
     test('says when all that it had accepted is stored, whatever comes meanwhile', async () => {
       await using setting = await prepare();
       const buffer = await setting.open();
-      expect(await awaitStored(buffer, 60_000)).toBe(0);
+      expect(await buffer.awaitStored(60_000)).toBe(0);
       for (const body of ['a', 'b', 'c']) await buffer.append(packOf(body));
       const taken = await take(buffer, 3);
       await buffer.acknowledge(taken.slice(0, 1));
-      await eventually('two to wait', async () => (await awaitStored(buffer, 0)) === 2);
+      await eventually('two to wait', async () => (await buffer.awaitStored(0)) === 2);
       const begun = Promise.withResolvers<void>();
-      const metrics = async () => {
-        const found = await buffer.metrics();
-        begun.resolve();
-        return found;
-      };
-      const stored = awaitStored({ metrics }, 60_000);
+      const watched: EventBuffer = Object.assign(Object.create(buffer), {
+        async metrics() {
+          const found = await buffer.metrics();
+          begun.resolve();
+          return found;
+        },
+      });
+      const stored = watched.awaitStored(60_000);
       await begun.promise;
       await buffer.acknowledge(taken.slice(1));
       await buffer.append(packOf('later'));
@@ -223,8 +224,10 @@ test('a fetch of the journal that waits ends with nothing when its sink ends', a
   await using setting = await journal.prepare();
   const buffer = await setting.open();
   // Longer than a test may take.
-  const waiting = buffer.fetch({ bytesMax: BYTES, packsMax: 500, waitMs: 3_600_000 });
-  buffer.endFetch?.();
+  const ending = new AbortController();
+  const { signal } = ending;
+  const waiting = buffer.fetch({ bytesMax: BYTES, packsMax: 500, waitMs: 3_600_000, signal });
+  ending.abort();
   expect(await waiting).toEqual([]);
   await buffer.append(packOf('later'));
   expect((await take(buffer, 1)).map(textOf)).toEqual(['later']);

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Logger } from '../../src/core/logger.ts';
 import type { EventBuffer } from '../../src/usage/buffer/event-buffer.ts';
-import { createJetStreamBuffer } from '../../src/usage/buffer/jetstream/index.ts';
-import { createJournal } from '../../src/usage/buffer/journal/index.ts';
+import { JetStreamBuffer } from '../../src/usage/buffer/jetstream/index.ts';
+import { Journal } from '../../src/usage/buffer/journal/index.ts';
 import { eventually } from '../support/child.ts';
 import { missingNats, type NatsCluster, startNats, startNatsCluster } from '../support/nats-server.ts';
 
@@ -77,7 +77,7 @@ export const BUFFERS: readonly BufferUnderTest[] = [
     async prepare(bytesMax = BYTES_MAX) {
       const directory = mkdtempSync(join(tmpdir(), 'atrium-journal-'));
       const { log, lines } = collectingLog();
-      const { open, close } = opener(() => createJournal({ directory, bytesMax, log }));
+      const { open, close } = opener(() => new Journal({ directory, bytesMax, log }));
       return {
         open,
         lines,
@@ -97,8 +97,8 @@ export const BUFFERS: readonly BufferUnderTest[] = [
       const { log, lines } = collectingLog();
       const { url, monitorUrl } = server;
       const settings = { url, monitorUrl, creds: undefined, streamPrefix: 'TEST', replicas: 1, bytesMax };
-      const { open, close } = opener(() =>
-        createJetStreamBuffer({ settings, identity: async () => 'test', log }),
+      const { open, close } = opener(
+        () => new JetStreamBuffer({ settings, identity: async () => 'test', log }),
       );
       return {
         open,
@@ -127,8 +127,8 @@ export const BUFFERS: readonly BufferUnderTest[] = [
         replicas: 3,
         bytesMax,
       };
-      const { open, close } = opener(() =>
-        createJetStreamBuffer({ settings, identity: async () => 'test', log }),
+      const { open, close } = opener(
+        () => new JetStreamBuffer({ settings, identity: async () => 'test', log }),
       );
       return { open, lines, [Symbol.asyncDispose]: close };
     },

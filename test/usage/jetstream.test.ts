@@ -4,7 +4,7 @@ import { describe, expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
 import { connect, DiscardPolicy, nanos } from 'nats';
 import type { EventBuffer } from '../../src/usage/buffer/event-buffer.ts';
-import { createJetStreamBuffer, type JetStreamSettings } from '../../src/usage/buffer/jetstream/index.ts';
+import { JetStreamBuffer, type JetStreamSettings } from '../../src/usage/buffer/jetstream/index.ts';
 import { eventually, freePort } from '../support/child.ts';
 import { findOldNats, missingNats, type NatsServer, startNats } from '../support/nats-server.ts';
 import { startTcpProxy } from '../support/tcp-proxy.ts';
@@ -23,7 +23,7 @@ const settingsOf = (server: Pick<NatsServer, 'url' | 'monitorUrl'>): JetStreamSe
 
 function open(settings: JetStreamSettings, identity = async () => 'one') {
   const { log, lines } = collectingLog();
-  const buffer = createJetStreamBuffer({ settings, identity, log });
+  const buffer = new JetStreamBuffer({ settings, identity, log });
   return { buffer, lines, [Symbol.asyncDispose]: () => buffer.close() };
 }
 

@@ -6,10 +6,10 @@ import { systemClock } from '../../src/core/clock.ts';
 import { newId } from '../../src/core/ids.ts';
 import type { Sql } from '../../src/infra/postgres/client.ts';
 import { createMover } from '../../src/usage/mover.ts';
-import { createRetrieve } from '../../src/usage/operations/retrieve.ts';
+import { EventPages } from '../../src/usage/operations/retrieve.ts';
 import { decodeRow, encodeRow } from '../../src/usage/row.ts';
 import { createDeadLetterStore } from '../../src/usage/store/dead-letters.ts';
-import { createStorageBarrier, STORAGE_LOCK, STRIPES_COUNT } from '../../src/usage/store/lock-stripes.ts';
+import { STORAGE_LOCK, STRIPES_COUNT, StorageBarrier } from '../../src/usage/store/lock-stripes.ts';
 import { createOutboxStore } from '../../src/usage/store/outbox.ts';
 import { createEventReader, type StoredEvent } from '../../src/usage/store/reader.ts';
 import { createEventWriter } from '../../src/usage/store/writer.ts';
@@ -124,10 +124,10 @@ test('several processes that move at once store each event once, each workspace 
 
 test('a reader who goes on by cursor misses no event, whenever its cause is committed', async () => {
   const { sql } = database;
-  const retrieve = createRetrieve({
+  const pages = new EventPages({
     reader: createEventReader(sql),
-    awaitStoring: createStorageBarrier(sql),
-    keptSince: () => undefined,
+    barrier: new StorageBarrier(sql),
+    retentionDays: 0,
     clock: systemClock,
   });
   const movers = upTo(2).map(() => moverOn(otherProcess()));
@@ -137,7 +137,7 @@ test('a reader who goes on by cursor misses no event, whenever its cause is comm
   const seen: StoredEvent[] = [];
   const reading = (async () => {
     for (let cursor: string | undefined, ended = false; ; ) {
-      const page = await retrieve('paged', {
+      const page = await pages.read('paged', {
         from: undefined,
         to: undefined,
         includeTotal: false,
@@ -226,7 +226,7 @@ test('who moves waits for what is being stored, and readers wait for who moves',
   const next = settle(mover);
   await eventually('it to have the lock of the stripe', async () => (await advisoryLocks()) > 0);
   let read = false;
-  const reader = createStorageBarrier(sql)('waits').then(() => {
+  const reader = new StorageBarrier(sql).wait('waits').then(() => {
     read = true;
   });
   await eventually('the reader to wait', async () => (await lockWaits()) > 0);

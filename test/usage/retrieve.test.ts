@@ -2,7 +2,7 @@
 
 import { expect, test } from 'bun:test';
 import { TAIL_MS } from '../../src/usage/limits.ts';
-import { createRetrieve } from '../../src/usage/operations/retrieve.ts';
+import { EventPages } from '../../src/usage/operations/retrieve.ts';
 import type { StoredEvent } from '../../src/usage/store/reader.ts';
 
 const NOW_MS = Date.UTC(2026, 10, 22, 12);
@@ -24,7 +24,7 @@ function setting() {
   const stored = [eventAt(1), eventAt(2)];
   const order: string[] = [];
   const committed = Promise.withResolvers<void>();
-  const retrieve = createRetrieve({
+  const pages = new EventPages({
     reader: {
       async page(_window, { backwards }, size) {
         order.push('read');
@@ -33,14 +33,17 @@ function setting() {
       total: async () => 0,
       cursorSecret: async () => Buffer.from('secret'),
     },
-    async awaitStoring() {
-      order.push('wait');
-      await committed.promise;
-      order.push('stored');
+    barrier: {
+      async wait() {
+        order.push('wait');
+        await committed.promise;
+        order.push('stored');
+      },
     },
-    keptSince: () => undefined,
     clock: { now: () => new Date(NOW_MS) },
+    retentionDays: 0,
   });
+  const retrieve = pages.read.bind(pages);
   const commit = (): void => {
     stored.push(eventAt(3));
     committed.resolve();

@@ -7,12 +7,10 @@ import { unavailable } from '../../src/core/errors.ts';
 import { newId } from '../../src/core/ids.ts';
 import type { Sql } from '../../src/infra/postgres/client.ts';
 import { migrate } from '../../src/infra/postgres/migrate.ts';
-import type { EventBuffer } from '../../src/usage/buffer/event-buffer.ts';
-import { createJournal } from '../../src/usage/buffer/journal/index.ts';
-import type { UsageEvent } from '../../src/usage/event.ts';
+import type { Delivery, EventBuffer, FetchLimits } from '../../src/usage/buffer/event-buffer.ts';
+import { Journal } from '../../src/usage/buffer/journal/index.ts';
 import { createDeadLetters } from '../../src/usage/operations/dead-letters.ts';
-import { toPack } from '../../src/usage/pack.ts';
-import { encodeRow } from '../../src/usage/row.ts';
+import { encodeRow, toPack, type UsageEvent } from '../../src/usage/row.ts';
 import { createSink } from '../../src/usage/sink.ts';
 import { createDeadLetterStore } from '../../src/usage/store/dead-letters.ts';
 import { createEventReader } from '../../src/usage/store/reader.ts';
@@ -44,8 +42,12 @@ const eventIn = (workspaceId: string, fields: Partial<UsageEvent> = {}): UsageEv
   ...fields,
 });
 
+/** The same buffer with other methods: a fake of what becomes of their calls. */
+const changed = (buffer: EventBuffer, methods: Partial<EventBuffer>): EventBuffer =>
+  Object.assign(Object.create(buffer), methods);
+
 async function openJournal(): Promise<EventBuffer> {
-  const buffer = createJournal({
+  const buffer = new Journal({
     directory: join(folder, `${++journals}`),
     bytesMax: 2 ** 30,
     log: silentLog,
@@ -160,7 +162,7 @@ test('a sink that is stopped asks the buffer for nothing more', async () => {
     fetches += 1;
     return journal.fetch(limits);
   };
-  const { job } = sinkOf(database.sql, { ...journal, fetch });
+  const { job } = sinkOf(database.sql, changed(journal, { fetch }));
   await job.start();
   await eventually('it to ask', () => fetches > 0);
   const stopped = job.stop();
@@ -244,13 +246,12 @@ test('an event has one dead letter: after a crash before the buffer heard of it,
   const buffer = await openJournal();
   let [acknowledgements, deletions] = [0, 0];
   // A fake: the process would have to die exactly there.
-  const dying: EventBuffer = {
-    ...buffer,
-    async acknowledge(deliveries) {
+  const dying = changed(buffer, {
+    async acknowledge(deliveries: readonly Delivery[]) {
       if (++acknowledgements === 1) throw new Error('killed before the acknowledgement');
       await buffer.acknowledge(deliveries);
     },
-  };
+  });
   const sink = sinkOf(sql, dying);
   const { eventId } = eventIn('once');
   // An application that had no answer sends again; the mistake is the same.
@@ -304,14 +305,13 @@ test('a dead letter whose copy is refused again before the replay is over stays'
 test('packs that are small only on the outside are stored in parts', async () => {
   const buffer = await openJournal();
   const fetched: number[] = [];
-  const watched: EventBuffer = {
-    ...buffer,
-    async fetch(limits) {
+  const watched = changed(buffer, {
+    async fetch(limits: FetchLimits) {
       const deliveries = await buffer.fetch(limits);
       fetched.push(deliveries.length);
       return deliveries;
     },
-  };
+  });
   const data = JSON.stringify({ value: '1', fill: 'a'.repeat(900_000) });
   for (let index = 0; index < 60; index++)
     await buffer.append(toPack([encodeRow(eventIn('bomb', { data }))]));
@@ -327,14 +327,13 @@ test('packs that are small only on the outside are stored in parts', async () =>
 test('what was fetched before a fetch failed is not forgotten', async () => {
   const buffer = await openJournal();
   let calls = 0;
-  const failing: EventBuffer = {
-    ...buffer,
-    async fetch(limits) {
+  const failing = changed(buffer, {
+    async fetch(limits: FetchLimits) {
       calls += 1;
       if (calls === 2) throw new Error('a fake failure');
       return buffer.fetch(limits);
     },
-  };
+  });
   await buffer.append(toPack([encodeRow(eventIn('stranded'))]));
   const sink = sinkOf(database.sql, failing);
   await sink.job.start();
@@ -384,7 +383,7 @@ test('a sink that hangs loses its work to another, and stores nothing twice when
   const environment = { DATABASE_URL: database.url, JOURNAL: directory, LEASE_MS: '2000' };
   const hung = startChild([process.execPath, SINK], { environment });
   await eventually('the sink to hold the lock', () => hung.output().includes('working\n'));
-  const buffer = createJournal({ directory, bytesMax: 2 ** 30, log: silentLog });
+  const buffer = new Journal({ directory, bytesMax: 2 ** 30, log: silentLog });
   await buffer.start();
   const sink = sinkOf(database.sql, buffer);
   await sink.job.start();

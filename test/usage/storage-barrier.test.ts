@@ -2,7 +2,7 @@
 
 import { expect, test } from 'bun:test';
 import type { Transaction } from '../../src/infra/postgres/client.ts';
-import { createStorageBarrier } from '../../src/usage/store/lock-stripes.ts';
+import { StorageBarrier } from '../../src/usage/store/lock-stripes.ts';
 import { eventually } from '../support/child.ts';
 
 /** A database whose every answer the test gives. */
@@ -22,10 +22,10 @@ const untilAsked = (asked: readonly unknown[], count: number): Promise<unknown> 
 
 test('a wait that has begun is not shared: it may have ended on the server before the call', async () => {
   const { asked, sql } = createFakeSql();
-  const barrier = createStorageBarrier(sql);
-  const first = barrier('a');
+  const barrier = new StorageBarrier(sql);
+  const first = barrier.wait('a');
   await untilAsked(asked, 1);
-  const second = barrier('a');
+  const second = barrier.wait('a');
   await untilAsked(asked, 2);
   for (const answer of asked) answer.resolve();
   await Promise.all([first, second]);
@@ -33,10 +33,10 @@ test('a wait that has begun is not shared: it may have ended on the server befor
 
 test('those that have not begun are shared', async () => {
   const { asked, sql } = createFakeSql();
-  const barrier = createStorageBarrier(sql);
-  const begun = ['a', 'b', 'c'].map(barrier);
+  const barrier = new StorageBarrier(sql);
+  const begun = ['a', 'b', 'c'].map((workspaceId) => barrier.wait(workspaceId));
   await untilAsked(asked, 3);
-  const waiting = Array.from({ length: 50 }, () => barrier('d'));
+  const waiting = Array.from({ length: 50 }, () => barrier.wait('d'));
   await Bun.sleep(0);
   expect(asked.length).toBe(3);
   for (const answer of asked.splice(0)) answer.resolve();
@@ -48,9 +48,9 @@ test('those that have not begun are shared', async () => {
 
 test('a workspace that was refused because too many wait is served afterwards', async () => {
   const { asked, sql } = createFakeSql();
-  const barrier = createStorageBarrier(sql);
-  const waits = Array.from({ length: 1003 }, (_, index) => barrier(`w${index}`));
-  await expect(barrier('late')).rejects.toMatchObject({ kind: 'unavailable' });
+  const barrier = new StorageBarrier(sql);
+  const waits = Array.from({ length: 1003 }, (_, index) => barrier.wait(`w${index}`));
+  await expect(barrier.wait('late')).rejects.toMatchObject({ kind: 'unavailable' });
   let done = false;
   const all = Promise.all(waits).then(() => {
     done = true;
@@ -60,7 +60,7 @@ test('a workspace that was refused because too many wait is served afterwards', 
     await Bun.sleep(0);
   }
   await all;
-  const again = barrier('late');
+  const again = barrier.wait('late');
   await untilAsked(asked, 1);
   asked[0]?.resolve();
   await again;

@@ -5,13 +5,7 @@ import { connect, credsAuthenticator, Events, type NatsConnection } from 'nats';
 import type { Logger } from '../../core/logger.ts';
 import { endsWithin } from '../../core/wait.ts';
 
-export type NatsLink = {
-  /** The connection, if it is open; pings verify it every few seconds. */
-  connected(): NatsConnection | undefined;
-  /** Reconnects to the next known server, or to the same one where there is no other. */
-  move(): void;
-  close(): Promise<void>;
-};
+export type NatsLink = ReturnType<typeof linkNats>;
 
 const RECONNECT_MS = 250;
 /** A server that has little of its processors needs seconds for a greeting, or for the answer to a ping. */
@@ -33,7 +27,7 @@ export type NatsOptions = {
 };
 
 /** Does not wait for the server. Throws where the credentials file cannot be read. */
-export function linkNats({ url, creds, name, log, onConnect, onLoss }: NatsOptions): NatsLink {
+export function linkNats({ url, creds, name, log, onConnect, onLoss }: NatsOptions) {
   const authenticator = creds === undefined ? undefined : credsAuthenticator(readFileSync(creds));
   let connection: NatsConnection | undefined;
   let present = false;
@@ -84,9 +78,11 @@ export function linkNats({ url, creds, name, log, onConnect, onLoss }: NatsOptio
   void openUntilClosed();
 
   return {
-    connected: () => (present ? connection : undefined),
-    move: () => void connection?.reconnect().catch(() => undefined),
-    async close() {
+    /** The connection, if it is open; pings verify it every few seconds. */
+    connected: (): NatsConnection | undefined => (present ? connection : undefined),
+    /** Reconnects to the next known server, or to the same one where there is no other. */
+    move: (): void => void connection?.reconnect().catch(() => undefined),
+    async close(): Promise<void> {
       closed = true;
       if (connection === undefined) return;
       const drained = connection.drain().catch(() => undefined);

@@ -2,8 +2,9 @@
 
 import type { DiskFault } from '../../core/disk-fault.ts';
 import type { TraceContext, TraceHeaders } from '../../core/trace-context.ts';
+import { until } from '../../core/wait.ts';
 
-/** A message of the buffer: many events as one (pack.ts); the buffer does not look inside. */
+/** A message of the buffer: many events as one pack (row.ts); the buffer does not look inside. */
 export type Delivery = {
   pack: Uint8Array;
   /** The adapter's own name for it. */
@@ -26,38 +27,67 @@ export type BufferMetrics = {
 /** Whether an acknowledged event survives a loss of power. */
 export type Durability = { synced: true } | { synced: false; warning: string };
 
-export type FetchLimits = { bytesMax: number; packsMax: number; waitMs: number };
+/** A signal that aborts ends the wait. */
+export type FetchLimits = { bytesMax: number; packsMax: number; waitMs: number; signal?: AbortSignal };
 
-export type EventBuffer = {
+const POLL_MS = 50;
+
+export abstract class EventBuffer {
   /** As spans name it: the system and the destination of its messages. */
-  description: { system: string; destination: string };
+  abstract readonly description: { system: string; destination: string };
+
   /** Opens the buffer, or begins to: an unreachable server is waited for in the background. Throws one line for a server that cannot serve. */
-  start(): Promise<void>;
+  abstract start(): Promise<void>;
+
   /**
    * Resolves once the pack is durable; then it is delivered until acknowledged, also when the process dies here.
    * Throws 503 when the buffer is away, full or slow: then it may or may not have the pack. Within 2 s, or within 10 s where
    * the buffer has just answered others slowly.
    */
-  append(pack: Uint8Array, trace?: TraceHeaders): Promise<void>;
+  abstract append(pack: Uint8Array, trace?: TraceHeaders): Promise<void>;
+
   /**
    * Packs that wait, oldest first, at least one, about `bytesMax` of them and at most `packsMax`; none when nothing
    * came within `waitMs`. They are with this caller until `acknowledge` or `release`, or until its process has died.
    * Throws when the buffer is away.
    */
-  fetch(limits: FetchLimits): Promise<Delivery[]>;
-  /** Ends a fetch that waits, with nothing. Without it a fetch lasts for its time, and an end of the service as well. */
-  endFetch?(): void;
+  abstract fetch(limits: FetchLimits): Promise<Delivery[]>;
+
   /** The database has them: they are never delivered again (but after a crash). Throws when the buffer is away. */
-  acknowledge(deliveries: readonly Delivery[]): Promise<void>;
+  abstract acknowledge(deliveries: readonly Delivery[]): Promise<void>;
+
   /** They could not be stored now: they are delivered again. */
-  release(deliveries: readonly Delivery[]): Promise<void>;
+  abstract release(deliveries: readonly Delivery[]): Promise<void>;
+
   /** Throws when the buffer is away. */
-  metrics(): Promise<BufferMetrics>;
-  durability(): Durability;
+  abstract metrics(): Promise<BufferMetrics>;
+
+  abstract durability(): Durability;
+
   /** Name of the lock that a sink of this buffer must hold; undefined when several may fetch at once. */
-  sinkLock(): string | undefined;
-  close(): Promise<void>;
-};
+  abstract sinkLock(): string | undefined;
+
+  abstract close(): Promise<void>;
+
+  /**
+   * Waits until all events are stored that the buffer has accepted by now, at most for the time. Returns how many packs of them
+   * are not; null where the buffer was away.
+   */
+  async awaitStored(timeoutMs: number): Promise<number | null> {
+    let found: BufferMetrics | undefined;
+    let last: number | undefined;
+    const left = (): number =>
+      Math.max(0, (last ?? 0) + 1 - (found?.waiting?.first ?? Number.POSITIVE_INFINITY));
+    const isStored = async (): Promise<boolean> => {
+      // A connection is opened in the background.
+      found = await this.metrics().catch(() => found);
+      if (found !== undefined) last ??= found.waiting?.last ?? 0;
+      return found !== undefined && left() === 0;
+    };
+    await until(isStored, { everyMs: POLL_MS, timeoutMs });
+    return found === undefined ? null : left();
+  }
+}
 
 /** Largest pack, but for a single event that is larger. */
 export const PACK_BYTES_MAX = 524_288;

@@ -8,7 +8,13 @@ import type { DeadLetterRead } from '../schema.ts';
 import type { DeadLetter, DeadLetterStore } from '../store/dead-letters.ts';
 
 /** An administrator's operations on events that the database refused. */
-export function createDeadLetters({ store, appender }: { store: DeadLetterStore; appender: Appender }) {
+export function createDeadLetters({
+  store,
+  appender,
+}: {
+  store: DeadLetterStore;
+  appender: Pick<Appender, 'append'>;
+}) {
   return {
     async list(workspaceId: string, page: PageRequest): Promise<Page<DeadLetterRead>> {
       return toPage(await store.list(workspaceId, page), page.limit, render);

@@ -22,15 +22,24 @@ export class NothingAccepted extends ValidationFailure {
   }
 }
 
-/**
- * Accepts events of a workspace, which are durable when this resolves. Throws `NothingAccepted` if every event is
- * invalid, and 503 if the buffer cannot accept them: then all may be sent again, and are stored once.
- */
-export function createIngest({ appender, clock }: { appender: Appender; clock: Clock }) {
-  return async (workspaceId: string, sent: readonly SentEvent[]): Promise<Ingested> => {
+/** Accepts events of workspaces. */
+export class Ingestion {
+  private readonly appender: Appender;
+  private readonly clock: Clock;
+
+  constructor({ appender, clock }: { appender: Appender; clock: Clock }) {
+    this.appender = appender;
+    this.clock = clock;
+  }
+
+  /**
+   * The events are durable when this resolves. Throws `NothingAccepted` if every event is invalid, and 503 if the buffer
+   * cannot accept them: then all may be sent again, and are stored once.
+   */
+  async take(workspaceId: string, sent: readonly SentEvent[]): Promise<Ingested> {
     const rows: Buffer[] = [];
     const mistakes: ValidationEntry[] = [];
-    const now = clock.now();
+    const now = this.clock.now();
     const check = (each: SentEvent, index: number): IngestResult => {
       const checked = checkEvent(workspaceId, each, now);
       const given = each.fields['id'];
@@ -51,9 +60,9 @@ export function createIngest({ appender, clock }: { appender: Appender; clock: C
     }
     const ingested = { accepted: rows.length, rejected: sent.length - rows.length, results };
     if (rows.length === 0) throw new NothingAccepted(mistakes, ingested);
-    await appender.append(rows);
+    await this.appender.append(rows);
     return ingested;
-  };
+  }
 }
 
 const SHOWN_ID_MAX = 1024;

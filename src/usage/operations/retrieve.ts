@@ -1,7 +1,8 @@
 import type { Clock } from '../../core/clock.ts';
 import { parseCursor, renderCursor, type TimeWindow } from '../cursor.ts';
-import { PAGE_SIZE_DEFAULT, TAIL_MS } from '../limits.ts';
+import { DAY_MS, PAGE_SIZE_DEFAULT, TAIL_MS } from '../limits.ts';
 import { cursorsAround, FIRST_PAGE, LAST_PAGE, type PageCursor, type Position } from '../page.ts';
+import type { StorageBarrier } from '../store/lock-stripes.ts';
 import { type EventReader, type StoredEvent, toMs } from '../store/reader.ts';
 
 export type RetrieveQuery = {
@@ -14,30 +15,42 @@ export type RetrieveQuery = {
   includeTotal: boolean;
 };
 
-export type RetrieveDeps = {
-  reader: EventReader;
-  /** Resolves when the workspace's transactions in progress are committed. */
-  awaitStoring(workspaceId: string): Promise<void>;
-  /** The begin of the retention period; undefined: all events are kept. */
-  keptSince(): number | undefined;
-  clock: Clock;
-};
+/** Pages of the events of workspaces. */
+export class EventPages {
+  private readonly reader: EventReader;
+  private readonly barrier: Pick<StorageBarrier, 'wait'>;
+  private readonly clock: Clock;
+  /** 0 keeps all events. */
+  private readonly retentionDays: number;
+  private secret: Buffer | undefined;
 
-/** Reads one page of a workspace's events. Throws 400 for a cursor that is not of this workspace and window. */
-export function createRetrieve({ reader, awaitStoring, keptSince, clock }: RetrieveDeps) {
-  let secret: Buffer | undefined;
+  constructor(deps: {
+    reader: EventReader;
+    barrier: Pick<StorageBarrier, 'wait'>;
+    clock: Clock;
+    retentionDays: number;
+  }) {
+    this.reader = deps.reader;
+    this.barrier = deps.barrier;
+    this.clock = deps.clock;
+    this.retentionDays = deps.retentionDays;
+  }
 
-  return async (workspaceId: string, query: RetrieveQuery) => {
+  /** Reads one page. Throws 400 for a cursor that is not of this workspace and window. */
+  async read(workspaceId: string, query: RetrieveQuery) {
     const asked: TimeWindow = { workspaceId, from: query.from, to: query.to };
-    secret ??= await reader.cursorSecret();
-    const signing = secret;
+    this.secret ??= await this.reader.cursorSecret();
+    const signing = this.secret;
     const first = query.fromEnd ? LAST_PAGE : FIRST_PAGE;
     const cursor = query.cursor === undefined ? first : parseCursor(signing, asked, query.cursor);
-    const window = { ...asked, from: laterOf(asked.from, keptSince()) };
+    const keptSince = this.clock.now().getTime() - this.retentionDays * DAY_MS;
+    const from =
+      this.retentionDays === 0 ? asked.from : Math.max(asked.from ?? Number.NEGATIVE_INFINITY, keptSince);
+    const window = { ...asked, from };
     const size = query.size ?? PAGE_SIZE_DEFAULT;
     const [rows, total] = await Promise.all([
-      readSettled(window, cursor, size),
-      query.includeTotal ? reader.total(window) : null,
+      this.readSettled(window, cursor, size),
+      query.includeTotal ? this.reader.total(window) : null,
     ]);
     const more = rows.length > size;
     const events = cursor.backwards ? rows.slice(more ? 1 : 0) : rows.slice(0, size);
@@ -55,26 +68,23 @@ export function createRetrieve({ reader, awaitStoring, keptSince, clock }: Retri
       previousPage: cursors.previous === undefined ? null : render(cursors.previous),
       nextPage: cursors.next === undefined ? null : render(cursors.next),
     };
-  };
+  }
 
   /**
    * After a page that reaches the end of the window, a reader may never request this time again. So the page is read
    * once more after all commits in progress with a time of the window.
    */
-  async function readSettled(window: TimeWindow, cursor: PageCursor, size: number): Promise<StoredEvent[]> {
-    const isOver = window.to !== undefined && window.to < clock.now().getTime() - TAIL_MS;
+  private async readSettled(window: TimeWindow, cursor: PageCursor, size: number): Promise<StoredEvent[]> {
+    const isOver = window.to !== undefined && window.to < this.clock.now().getTime() - TAIL_MS;
     const fromEnd = cursor.backwards && cursor.position === undefined;
-    if (fromEnd && !isOver) await awaitStoring(window.workspaceId);
-    const rows = await reader.page(window, cursor, size);
+    if (fromEnd && !isOver) await this.barrier.wait(window.workspaceId);
+    const rows = await this.reader.page(window, cursor, size);
     if (isOver || cursor.backwards || rows.length > size) return rows;
-    await awaitStoring(window.workspaceId);
-    return reader.page(window, cursor, size);
+    await this.barrier.wait(window.workspaceId);
+    return this.reader.page(window, cursor, size);
   }
 }
 
-export type MetricPage = Awaited<ReturnType<ReturnType<typeof createRetrieve>>>;
+export type MetricPage = Awaited<ReturnType<EventPages['read']>>;
 
 const positionOf = (event: StoredEvent): Position => ({ createdAtMs: toMs(event.created_at), id: event.id });
-
-const laterOf = (a: number | undefined, b: number | undefined): number | undefined =>
-  a === undefined ? b : b === undefined ? a : Math.max(a, b);

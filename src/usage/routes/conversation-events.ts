@@ -4,9 +4,8 @@ import { isUuid } from '../../core/ids.ts';
 import type { Http } from '../../http/http.ts';
 import { parameters } from '../../http/input.ts';
 import { PageQuery, pageAnswer, pageOf, renderCursor, toPageRequest } from '../../http/paging.ts';
-import { jsonText } from '../answers.ts';
 import { METRIC_EXAMPLE } from '../examples.ts';
-import { renderEvents } from '../render.ts';
+import { jsonText, renderEvents } from '../render.ts';
 import { InWorkspace, MetricEvent } from '../schema.ts';
 import type { ConversationEventReader } from '../store/conversation-events.ts';
 

@@ -4,14 +4,13 @@ import { malformed } from '../../core/errors.ts';
 import { fromLocalTime } from '../../core/time-zone.ts';
 import type { Http } from '../../http/http.ts';
 import { answer, bytes, parameters, refusals } from '../../http/input.ts';
-import { jsonText } from '../answers.ts';
 import { readCloudEvents } from '../cloud-events.ts';
 import { EVENT_EXAMPLE, METRIC_EXAMPLE } from '../examples.ts';
 import { REQUEST_BYTES_MAX, SUMMARY_SIZE_DEFAULT } from '../limits.ts';
-import { type createIngest, NothingAccepted } from '../operations/ingest.ts';
-import type { createRetrieve } from '../operations/retrieve.ts';
-import type { createSummarise } from '../operations/summarise.ts';
-import { renderPage, renderSummary } from '../render.ts';
+import { type Ingestion, NothingAccepted } from '../operations/ingest.ts';
+import type { EventPages } from '../operations/retrieve.ts';
+import type { EventSums } from '../operations/summarise.ts';
+import { jsonText, renderPage, renderSummary } from '../render.ts';
 import {
   type Bound,
   CloudEvent,
@@ -26,16 +25,12 @@ import {
   SummaryQuery,
 } from '../schema.ts';
 
-export type EventRoutesDeps = {
-  ingest: ReturnType<typeof createIngest>;
-  retrieve: ReturnType<typeof createRetrieve>;
-  summarise: ReturnType<typeof createSummarise>;
-};
+export type EventRoutesDeps = { ingestion: Ingestion; pages: EventPages; sums: EventSums };
 
 const METRICS = { key: { in: 'metrics', scope: 'metrics' }, params: parameters(InWorkspace) } as const;
 const ROOT = '/api/v1/workspace_metric/:workspace_id';
 
-export function eventRoutes({ plugin }: Http, { ingest, retrieve, summarise }: EventRoutesDeps) {
+export function eventRoutes({ plugin }: Http, { ingestion, pages, sums }: EventRoutesDeps) {
   return new Elysia({ name: 'usage.events', tags: ['metrics'] })
     .use(plugin)
     .get(
@@ -44,7 +39,7 @@ export function eventRoutes({ plugin }: Http, { ingest, retrieve, summarise }: E
         const { from_date: from, to_date: to, size } = query;
         refuseReversed(from, to);
         const cursor = query.cursor?.trim();
-        const page = await retrieve(params.workspace_id, {
+        const page = await pages.read(params.workspace_id, {
           from: from?.ms,
           to: to?.ms,
           includeTotal: query.include_total === true,
@@ -83,7 +78,7 @@ export function eventRoutes({ plugin }: Http, { ingest, retrieve, summarise }: E
       async ({ params, request, body }) => {
         try {
           const events = await readCloudEvents(request.headers, body);
-          return status(202, await ingest(params.workspace_id, events));
+          return status(202, await ingestion.take(params.workspace_id, events));
         } catch (error) {
           if (!(error instanceof NothingAccepted)) throw error;
           return Response.json({ detail: error.entries, ...error.ingested }, { status: 422 });
@@ -136,7 +131,7 @@ export function eventRoutes({ plugin }: Http, { ingest, retrieve, summarise }: E
         const [from, to] = [inZone(query.from_date, timezone), inZone(query.to_date, timezone)];
         refuseReversed(from, to);
         const typePrefix = type?.replace(/\.?\*?$/, '');
-        const summary = await summarise(params.workspace_id, {
+        const summary = await sums.read(params.workspace_id, {
           from: from?.ms,
           to: to?.ms,
           typePrefix: typePrefix === '' ? undefined : typePrefix,

@@ -21,34 +21,36 @@ export const lockStripes = (rows: string): string => `
 const WAITS_MAX = 3;
 const WAITING_MAX = 1000;
 
-/**
- * Makes a function that resolves when all transactions in progress for the workspace are committed or rolled back.
- * Later commits have a later time than the call. Throws 503 when too many readers wait.
- */
-export function createStorageBarrier(sql: Transaction): (workspaceId: string) => Promise<void> {
-  const limit = createSemaphore({
+/** For readers that must not miss what is being stored. */
+export class StorageBarrier {
+  private readonly sql: Transaction;
+  private readonly limit = createSemaphore({
     runningMax: WAITS_MAX,
     waitingMax: WAITING_MAX,
     refuse: 'Too many readers wait for events that are being stored',
   });
   /** Waits in the queue of the semaphore, which a new reader can share. */
-  const queued = new Map<string, Promise<void>>();
-  return (workspaceId) => {
-    const shared = queued.get(workspaceId);
-    if (shared !== undefined) return shared;
-    const wait = limit.run(async () => {
-      queued.delete(workspaceId);
-      await sql`SELECT pg_advisory_xact_lock_shared(${STORAGE_LOCK}, hashtext(${workspaceId}) & ${STRIPES_COUNT - 1})`;
-    });
-    queued.set(workspaceId, wait);
-    // A refused wait never begins.
-    wait.catch(() => queued.delete(workspaceId));
-    return wait;
-  };
-}
+  private readonly queued = new Map<string, Promise<void>>();
 
-/** Resolves when all transactions in progress are committed or rolled back. One lock at a time holds no other up. */
-export async function awaitAllStorage(sql: Transaction): Promise<void> {
-  for (let stripe = 0; stripe < STRIPES_COUNT; stripe++)
-    await sql`SELECT pg_advisory_xact_lock_shared(${STORAGE_LOCK}, ${stripe})`;
+  constructor(sql: Transaction) {
+    this.sql = sql;
+  }
+
+  /**
+   * Resolves when all transactions in progress for the workspace are committed or rolled back. Later commits have a later
+   * time than the call. Throws 503 when too many readers wait.
+   */
+  wait(workspaceId: string): Promise<void> {
+    const shared = this.queued.get(workspaceId);
+    if (shared !== undefined) return shared;
+    const wait = this.limit.run(async () => {
+      this.queued.delete(workspaceId);
+      await this
+        .sql`SELECT pg_advisory_xact_lock_shared(${STORAGE_LOCK}, hashtext(${workspaceId}) & ${STRIPES_COUNT - 1})`;
+    });
+    this.queued.set(workspaceId, wait);
+    // A refused wait never begins.
+    wait.catch(() => this.queued.delete(workspaceId));
+    return wait;
+  }
 }

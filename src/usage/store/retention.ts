@@ -2,12 +2,6 @@
 
 import type { Sql } from '../../infra/postgres/client.ts';
 
-const SUMS = [
-  ['usage_by_source', 'hour'],
-  ['usage_by_subject', 'hour'],
-  ['usage_by_subject_days', 'day'],
-] as const;
-
 /**
  * Deletes whole batches with their counts in one transaction, so that a total always equals the number of stored events.
  * Rollups are kept.
@@ -56,11 +50,10 @@ export function createRetention(sql: Sql) {
     /** Deletes about `limit` rows of sums of whole days before the time; returns how many, 0 when none is left. */
     async deleteSomeSums(before: Date, limit: number): Promise<number> {
       const bound = before.toISOString().slice(0, 10);
-      for (const [table, column] of SUMS) {
+      for (const table of ['usage_by_source', 'usage_by_subject']) {
         const { count } = await sql`
           DELETE FROM ${sql(table)} WHERE ctid = ANY (ARRAY(
-            SELECT ctid FROM ${sql(table)} WHERE ${sql(column)} < ${bound}::timestamp
-              AND ${sql(column)} < (SELECT until FROM usage_finished_days) LIMIT ${limit}))`;
+            SELECT ctid FROM ${sql(table)} WHERE hour < ${bound}::timestamp LIMIT ${limit}))`;
         if (count > 0) return count;
       }
       return 0;

@@ -1,6 +1,5 @@
-// Sums of events by type, time, subject or source: whole hours from the rollups (of subjects, of which there are many, whole days
-// that are over), parts of hours at the ends of the window from the events themselves. By the time of the events they are made of
-// these alone.
+// Sums of events by type, time, subject or source: whole hours from the rollups, parts of hours at the ends of the window from the events
+// themselves. By the time of the events they are made of these alone.
 
 import { type BucketRange, bucketsOf } from '../../core/time-buckets.ts';
 import type { Transaction } from '../../infra/postgres/client.ts';
@@ -31,14 +30,10 @@ export type SummaryTotal = Omit<SummaryRow, 'key'>;
 
 export type Summaries = ReturnType<typeof createSummaries>;
 
-const DAY = 86_400;
 const GRAINS = [3600, 0];
-const SUBJECT_GRAINS = [DAY, ...GRAINS];
 
 export function createSummaries(sql: Transaction) {
   const time = (ms: number) => sql`${renderTimestamp(ms)}::timestamp`;
-
-  const finishedUntil = sql`(SELECT until FROM usage_finished_days)`;
 
   /** Rows `(at, type, source, subject, events, value)` of the window; columns that a rollup does not have are null. */
   const counted = (query: SummaryQuery, bySubject: boolean) => {
@@ -49,22 +44,14 @@ export function createSummaries(sql: Transaction) {
         ? sql``
         : sql`AND (type = ${typePrefix} OR starts_with(type, ${`${typePrefix}.`}))`;
     const ofWindow = (
-      column: 'day' | 'hour' | 'created_at' | 'time',
+      column: 'hour' | 'created_at' | 'time',
       { from: begin, until: end }: BucketRange,
     ) => sql`
       WHERE workspace_id = ${workspaceId} ${ofType}
       ${begin === undefined ? sql`` : sql`AND ${sql(column)} >= ${time(begin)}`}
       ${end === undefined ? sql`` : sql`AND ${sql(column)} < ${time(end)}`}`;
-    const parts = bucketsOf(
-      from,
-      to === undefined ? undefined : to + 1,
-      ofEvents ? [0] : bySubject ? SUBJECT_GRAINS : GRAINS,
-    ).map((range) => {
-      if (range.grain === DAY)
-        return sql`SELECT day AS at, type, NULL AS source, subject, events, value
-            FROM usage_by_subject_days ${ofWindow('day', range)} AND day < ${finishedUntil}
-          UNION ALL SELECT hour, type, NULL, subject, events, value
-            FROM usage_by_subject ${ofWindow('hour', range)} AND hour >= ${finishedUntil}`;
+    const grains = ofEvents ? [0] : GRAINS;
+    const parts = bucketsOf(from, to === undefined ? undefined : to + 1, grains).map((range) => {
       if (range.grain === 0)
         return sql`SELECT ${sql(at)} AS at, type, source, subject, 1 AS events, coalesce(value, 0) AS value
             FROM usage_events ${ofWindow(at, range)}`;

@@ -209,7 +209,6 @@ async function spreadOverDays(sql: Sql): Promise<void> {
       SELECT workspace_id, hour - make_interval(days => day), type, ${name}, events * f, value * f
       FROM (SELECT *, ${factor} AS f FROM ${sql(table)}, generate_series(1, ${DAYS - 1}) AS day) days`;
   }
-  await sql`UPDATE usage_finished_days SET until = until - make_interval(days => ${DAYS})`;
 }
 
 async function waitForTexts(sql: Sql): Promise<void> {

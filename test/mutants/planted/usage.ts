@@ -28,23 +28,23 @@ export const usage: readonly Planted[] = [
   {
     mistake: 'usage events wait without end',
     file: 'src/usage/appender.ts',
-    text: 'if (waitingBytes > waitingBytesMax) throw',
-    replacement: 'if (waitingBytes < 0) throw',
+    text: 'if (this.waitingBytes > this.waitingBytesMax)',
+    replacement: 'if (this.waitingBytes < 0)',
     test: 'test/usage/appender.test.ts',
     name: 'only so many bytes may wait',
   },
   {
     mistake: 'usage events that are stored go on counting as waiting',
     file: 'src/usage/appender.ts',
-    text: '      isRunning = false;\n      waitingBytes -= next.bytes;',
-    replacement: '      isRunning = false;',
+    text: '      this.waitingBytes -= group.bytes;\n',
+    replacement: '',
     test: 'test/usage/appender.test.ts',
     name: 'only so many bytes may wait',
   },
   {
     mistake: 'usage events that were refused go on counting as waiting',
     file: 'src/usage/appender.ts',
-    text: '        waitingBytes -= each.bytes;\n',
+    text: '        this.waitingBytes -= each.bytes;\n',
     replacement: '',
     test: 'test/usage/appender.test.ts',
     name: 'only so many bytes may wait',
@@ -52,15 +52,15 @@ export const usage: readonly Planted[] = [
   {
     mistake: 'the end of a window is not read again after the wait for what is being stored',
     file: 'src/usage/operations/retrieve.ts',
-    text: '    await awaitStoring(window.workspaceId);\n    return',
-    replacement: '    void awaitStoring(window.workspaceId);\n    return',
+    text: '    await this.barrier.wait(window.workspaceId);\n    return',
+    replacement: '    void this.barrier.wait(window.workspaceId);\n    return',
     test: 'test/usage/retrieve.test.ts',
   },
   {
     mistake: 'the last page is read before what is being stored is there',
     file: 'src/usage/operations/retrieve.ts',
-    text: 'if (fromEnd && !isOver) await awaitStoring(window.workspaceId);',
-    replacement: 'if (fromEnd && !isOver) void awaitStoring(window.workspaceId);',
+    text: 'if (fromEnd && !isOver) await this.barrier.wait(window.workspaceId);',
+    replacement: 'if (fromEnd && !isOver) void this.barrier.wait(window.workspaceId);',
     test: 'test/usage/retrieve.test.ts',
   },
   {
@@ -256,7 +256,6 @@ export const usage: readonly Planted[] = [
     name: 'does not refuse to start',
   },
 
-  // Files of a process.
   {
     mistake: 'a sync of the journal that failed is made again as if nothing had happened',
     file: 'src/usage/buffer/journal/journal-file.ts',
@@ -276,7 +275,7 @@ export const usage: readonly Planted[] = [
   {
     mistake: 'a message queue that takes no events counts as ready',
     file: 'src/usage/appender.ts',
-    text: '      metrics.refusedAtMs = performance.now();\n',
+    text: '      this.refusedAtMs = performance.now();\n',
     replacement: '',
     test: 'test/faults/full-message-queue.test.ts',
   },
@@ -293,8 +292,9 @@ export const usage: readonly Planted[] = [
   {
     mistake: 'usage events are acknowledged before the journal is flushed',
     file: 'src/usage/buffer/journal/journal-file.ts',
-    text: 'write(() => insertAll.immediate(packed));',
-    replacement: "database.run('PRAGMA synchronous = OFF');\n      write(() => insertAll.immediate(packed));",
+    text: 'write(() => insert.run(pack, traceparent ?? null));',
+    replacement:
+      "database.run('PRAGMA synchronous = OFF');\n      write(() => insert.run(pack, traceparent ?? null));",
     test: 'test/faults/power-cut.test.ts',
     name: 'loses no usage event that was acknowledged',
   },

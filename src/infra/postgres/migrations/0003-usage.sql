@@ -98,25 +98,6 @@ CREATE TABLE usage_outbox (
   created_at   timestamptz(3) NOT NULL DEFAULT now()
 );
 
--- In the order of a page of subjects.
-CREATE TABLE usage_by_subject_days (
-  workspace_id text COLLATE "C",
-  subject      text COLLATE "C",
-  day          timestamp(0),
-  type         text COLLATE "C",
-  events       bigint NOT NULL,
-  value        numeric NOT NULL,
-  PRIMARY KEY (workspace_id, subject, day, type)
-);
-
--- A single row: the rows of usage_by_subject_days are complete for all days before this one (UTC).
-CREATE TABLE usage_finished_days (
-  until timestamp(0) NOT NULL
-);
-
--- The triggers kept the sums of the days before; those of the current day are replaced when it is over.
-INSERT INTO usage_finished_days SELECT date_trunc('day', now() AT TIME ZONE 'UTC');
-
 -- Puts an event into the outbox, for the statement that causes it to call in what it selects.
 CREATE FUNCTION usage_tell(about_workspace text, event_type text, event_subject text, event_data json)
 RETURNS boolean LANGUAGE sql AS $$

@@ -13,20 +13,6 @@ export type Entry = Packed & { seq: number };
 
 export type JournalMetrics = Pick<BufferMetrics, 'packs' | 'bytes' | 'waiting' | 'fault'>;
 
-export type JournalFile = {
-  /** Durable when it returns. Throws `JournalFull` beyond the limit, else the error of SQLite. */
-  append(packed: readonly Packed[]): void;
-  /** Entries after `after`, in order, at least one where there is any, until they hold `bytesMax` or are `packsMax`. */
-  read(after: number, limits: { bytesMax: number; packsMax: number }): Entry[];
-  /** May be undone by a power failure: then they are delivered again. */
-  remove(seqs: readonly number[]): void;
-  /** `fault`: why nothing can be written at the moment. While there is one, each call tries whether it is over. */
-  metrics(): JournalMetrics;
-  /** The journal's own name, given when it was made. */
-  id: string;
-  close(): void;
-};
-
 /** The code of an append that the journal has no room for. */
 export const JOURNAL_FULL = 'JOURNAL_FULL';
 
@@ -48,7 +34,7 @@ export function openJournalFile(
   directory: string,
   bytesMax: number,
   open = (path: string): Database => new Database(path, { create: true }),
-): JournalFile {
+) {
   makeFolder(directory);
   const database = open(join(directory, 'journal.sqlite'));
   database.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
@@ -65,7 +51,6 @@ export function openJournalFile(
   database.run(
     'CREATE TABLE IF NOT EXISTS packs (seq INTEGER PRIMARY KEY AUTOINCREMENT, pack BLOB NOT NULL, traceparent TEXT)',
   );
-  addTraceparent(database);
   database.run('CREATE TABLE IF NOT EXISTS journal (id TEXT NOT NULL)');
   database.run('INSERT INTO journal SELECT ? WHERE NOT EXISTS (SELECT 1 FROM journal)', [Bun.randomUUIDv7()]);
 
@@ -78,9 +63,6 @@ export function openJournalFile(
   const ends = database.query<{ first: number | null; last: number | null }, []>(
     'SELECT min(seq) AS first, max(seq) AS last FROM packs',
   );
-  const insertAll = database.transaction((packed: readonly Packed[]) => {
-    for (const { pack, traceparent } of packed) insert.run(pack, traceparent ?? null);
-  });
   const removeAll = database.transaction((seqs: readonly number[]) => {
     for (const seq of seqs) remove.run(seq);
   });
@@ -115,13 +97,15 @@ export function openJournalFile(
   };
 
   return {
+    /** The journal's own name, given when it was made. */
     id: (database.query('SELECT id FROM journal').get() as { id: string }).id,
-    append(packed) {
-      const added = packed.reduce((sum, { pack }) => sum + pack.length, 0);
-      if (bytes() + added > bytesMax) throw new JournalFull();
-      write(() => insertAll.immediate(packed));
+    /** Durable when it returns. Throws `JournalFull` beyond the limit, else the error of SQLite. */
+    append({ pack, traceparent }: Packed): void {
+      if (bytes() + pack.length > bytesMax) throw new JournalFull();
+      write(() => insert.run(pack, traceparent ?? null));
     },
-    read(position, limits) {
+    /** Entries after `after`, in order, at least one where there is any, until they hold `bytesMax` or are `packsMax`. */
+    read({ after: position, ...limits }: { after: number; bytesMax: number; packsMax: number }): Entry[] {
       const entries: Entry[] = [];
       let size = 0;
       for (const entry of after.iterate(position)) {
@@ -131,7 +115,8 @@ export function openJournalFile(
       }
       return entries;
     },
-    remove(seqs) {
+    /** May be undone by a power failure: then they are delivered again. */
+    remove(seqs: readonly number[]): void {
       // An acknowledgement need not be durable, so it costs no fsync.
       database.run('PRAGMA synchronous = NORMAL');
       try {
@@ -144,7 +129,8 @@ export function openJournalFile(
         database.run('PRAGMA synchronous = FULL');
       }
     },
-    metrics() {
+    /** `fault`: why nothing can be written at the moment. While there is one, each call tries whether it is over. */
+    metrics(): JournalMetrics {
       const isFaulty = fault !== undefined && !isOver();
       const { first, last } = ends.get() ?? { first: null, last: null };
       // Packs leave in order, but for a few that were released.
@@ -154,16 +140,4 @@ export function openJournalFile(
     },
     close: () => database.close(),
   };
-}
-
-/** Journals of earlier versions have no such column; those versions go on beside this one. Another process may add it meanwhile. */
-function addTraceparent(database: Database): void {
-  const columns = database.query<{ name: string }, []>('PRAGMA table_info(packs)');
-  const isThere = (): boolean => columns.all().some(({ name }) => name === 'traceparent');
-  if (isThere()) return;
-  try {
-    database.run('ALTER TABLE packs ADD COLUMN traceparent TEXT');
-  } catch (error) {
-    if (!isThere()) throw error;
-  }
 }
