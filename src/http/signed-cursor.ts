@@ -26,16 +26,12 @@ export function openCursor(
   return { body: signed.subarray(0, -SCOPE_BYTES), inScope };
 }
 
-/** The bytes before the MAC, if that is right; `covers`: what it was made of, where that is not these bytes alone. */
-export function verifyCursor(
-  secret: Buffer,
-  text: string,
-  covers: (signed: Buffer) => Buffer = (signed) => signed,
-): Buffer | undefined {
+/** The bytes before the MAC, if that is right. */
+function verifyCursor(secret: Buffer, text: string): Buffer | undefined {
   const bytes = Buffer.from(text, 'base64url');
   if (bytes.length <= MAC_BYTES || bytes.toString('base64url') !== text) return undefined;
   const signed = bytes.subarray(0, -MAC_BYTES);
-  return timingSafeEqual(macOf(secret, covers(signed)), bytes.subarray(-MAC_BYTES)) ? signed : undefined;
+  return timingSafeEqual(macOf(secret, signed), bytes.subarray(-MAC_BYTES)) ? signed : undefined;
 }
 
 const digestOf = (scope: string): Buffer =>

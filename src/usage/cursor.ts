@@ -1,17 +1,69 @@
-// Cursors as signed text, which is valid for one workspace and one window.
+// Cursors of pages: where a page begins, those of the pages around it (keyset pagination), and their signed text, which is valid for one
+// workspace and one window. The names are those of sqlakeyset and fastapi-pagination, from which the interface has its fields.
 
 import { malformed } from '../core/errors.ts';
 import { formatUuid } from '../core/ids.ts';
-import { openCursor, signCursor, verifyCursor } from '../http/signed-cursor.ts';
-import type { PageCursor, Position } from './page.ts';
+import { openCursor, signCursor } from '../http/signed-cursor.ts';
+
+/** Position in the order (created_at, id). */
+export type Position = { createdAtMs: number; id: string };
+
+/** Where a page begins: forwards after a position (none: the begin of the window), or backwards before one. */
+export type PageCursor = {
+  backwards: boolean;
+  position: Position | undefined;
+  /** Whether the row at the position belongs to the page. */
+  inclusive: boolean;
+};
+
+export const FIRST_PAGE: PageCursor = { backwards: false, position: undefined, inclusive: false };
+
+/** The end of the window, read backwards. */
+export const LAST_PAGE: PageCursor = { backwards: true, position: undefined, inclusive: false };
+
+/** The result of reading: the first and last rows, or all in ascending order, and the next one in the direction of reading, if any. */
+export type ReadPage = { positions: readonly Position[]; beyond: Position | undefined };
+
+export type PageCursors = {
+  current: PageCursor;
+  currentBackwards: PageCursor;
+  previous: PageCursor | undefined;
+  next: PageCursor | undefined;
+};
+
+type At = Position | undefined;
+const forwards = (position: At, inclusive = false): PageCursor => ({ backwards: false, position, inclusive });
+const backwards = (position: At, inclusive = false): PageCursor => ({ backwards: true, position, inclusive });
+
+/** The cursors around a page. A walk by `next` (or by `previous`) reads every row once, and ends with undefined. */
+export function cursorsAround(cursor: PageCursor, { positions, beyond }: ReadPage): PageCursors {
+  const first = positions[0];
+  const last = positions.at(-1);
+  // An empty page ends where it begins, so that the page on its other side includes its position if it does not.
+  const otherSide = !cursor.inclusive;
+  if (cursor.backwards) {
+    const next = last === undefined ? forwards(cursor.position, otherSide) : forwards(last);
+    return {
+      current: cursor,
+      currentBackwards: cursor,
+      previous: beyond === undefined ? undefined : first === undefined ? cursor : backwards(first),
+      next: cursor.position === undefined ? undefined : next,
+    };
+  }
+  const previous = first === undefined ? backwards(cursor.position, otherSide) : backwards(first);
+  return {
+    current: cursor,
+    currentBackwards: backwards(beyond),
+    previous: cursor.position === undefined ? undefined : previous,
+    next: beyond === undefined ? undefined : last === undefined ? cursor : forwards(last),
+  };
+}
 
 /** Bounds in milliseconds since 1970, inclusive; undefined: open. */
 export type TimeWindow = { workspaceId: string; from: number | undefined; to: number | undefined };
 
-/** The version of new cursors. */
+/** The version of the layout. */
 const VERSION = 2;
-/** The earlier version, which clients may have stored. Its MAC covers the window, so that another window looks like a forgery. */
-const VERSION_WITHOUT_WINDOW = 1;
 const POSITION_BYTES = 24;
 const BACKWARDS = 1;
 const INCLUSIVE = 2;
@@ -35,8 +87,8 @@ export function renderCursor(secret: Buffer, window: TimeWindow, cursor: PageCur
 
 /** Throws 400 for a text that `renderCursor` has not made for this window. */
 export function parseCursor(secret: Buffer, window: TimeWindow, text: string): PageCursor {
-  const opened = open(secret, describe(window), text);
-  if (opened === undefined) throw invalid();
+  const opened = openCursor(secret, describe(window), text);
+  if (opened?.body[0] !== VERSION) throw invalid();
   const { body, inScope } = opened;
   const [, flags = 0] = body;
   if (body.length !== 2 + ((flags & HAS_POSITION) === 0 ? 0 : POSITION_BYTES)) throw invalid();
@@ -46,13 +98,6 @@ export function parseCursor(secret: Buffer, window: TimeWindow, text: string): P
     inclusive: (flags & INCLUSIVE) !== 0,
     position: (flags & HAS_POSITION) === 0 ? undefined : readPosition(body),
   };
-}
-
-function open(secret: Buffer, window: string, text: string): ReturnType<typeof openCursor> {
-  const opened = openCursor(secret, window, text);
-  if (opened?.body[0] === VERSION) return opened;
-  const body = verifyCursor(secret, text, (signed) => Buffer.concat([Buffer.from(window), signed]));
-  return body?.[0] === VERSION_WITHOUT_WINDOW ? { body, inScope: true } : undefined;
 }
 
 const invalid = () => malformed('Invalid cursor value');

@@ -3,8 +3,15 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { bucketsOf } from '../../src/core/time-buckets.ts';
-import { parseCursor, renderCursor, type TimeWindow } from '../../src/usage/cursor.ts';
-import { cursorsAround, FIRST_PAGE, type PageCursor, type Position } from '../../src/usage/page.ts';
+import {
+  cursorsAround,
+  FIRST_PAGE,
+  type PageCursor,
+  type Position,
+  parseCursor,
+  renderCursor,
+  type TimeWindow,
+} from '../../src/usage/cursor.ts';
 
 const positionAt = (position: number): Position => ({
   createdAtMs: position,
@@ -98,20 +105,6 @@ test('the pieces of a window cover it exactly, and are few', () => {
       else expect(pieces).toEqual([]);
       expect(pieces.length).toBeLessThanOrEqual(5);
     }),
-  );
-});
-
-test('a cursor of the version before is good for its window, too', () => {
-  // Made by that version: the secret `secret`, no bounds, the workspace acme, forwards from a position.
-  const window = { workspaceId: 'acme', from: undefined, to: 10 };
-  const cursor = 'AQYAAAGLz-VoAAGcE6VtK3xOjxorPE1eb3DHKTPwaAKaGfss5XI';
-  expect(parseCursor(Buffer.from('secret'), window, cursor)).toEqual({
-    backwards: false,
-    inclusive: true,
-    position: { createdAtMs: 1_700_000_000_000, id: '019c13a5-6d2b-7c4e-8f1a-2b3c4d5e6f70' },
-  });
-  expect(() => parseCursor(Buffer.from('secret'), { ...window, to: 11 }, cursor)).toThrow(
-    'Invalid cursor value',
   );
 });
 

@@ -1,7 +1,15 @@
 import type { Clock } from '../../core/clock.ts';
-import { parseCursor, renderCursor, type TimeWindow } from '../cursor.ts';
+import {
+  cursorsAround,
+  FIRST_PAGE,
+  LAST_PAGE,
+  type PageCursor,
+  type Position,
+  parseCursor,
+  renderCursor,
+  type TimeWindow,
+} from '../cursor.ts';
 import { DAY_MS, PAGE_SIZE_DEFAULT, TAIL_MS } from '../limits.ts';
-import { cursorsAround, FIRST_PAGE, LAST_PAGE, type PageCursor, type Position } from '../page.ts';
 import type { StorageBarrier } from '../store/lock-stripes.ts';
 import { type EventReader, type StoredEvent, toMs } from '../store/reader.ts';
 

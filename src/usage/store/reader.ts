@@ -3,8 +3,7 @@
 import { TIME_MAX_MS } from '../../core/date-time.ts';
 import { bucketsOf } from '../../core/time-buckets.ts';
 import type { Transaction } from '../../infra/postgres/client.ts';
-import type { TimeWindow } from '../cursor.ts';
-import type { PageCursor } from '../page.ts';
+import type { PageCursor, TimeWindow } from '../cursor.ts';
 
 /** A stored event, as text, because a JavaScript date or number would lose digits. */
 export type StoredEvent = {
