@@ -256,8 +256,8 @@ describe('a process that ends', () => {
     await other.sync();
     await died.use(BUDGET, { tokens: 0, cost: 4 }, keyId);
     await died.sync();
-    await died.use(BUDGET, { tokens: 0, cost: 4.5 }, keyId);
-    // It dies here. All of it is in the sums of the records, which are of this month, of its first hour, and of the one before.
+    await died.use(BUDGET, { tokens: 0, cost: 5 }, keyId);
+    // It dies here. Nearly all of it is in the sums of the records, which are of this month, of its first hour, and of the one before.
     await database.sql`
       INSERT INTO model_usage (workspace_id, hour, key_id, endpoint, model, target, outcome, requests, estimated,
         prompt_tokens, completion_tokens, cost, latency_ms, first_events, first_event_ms)
@@ -266,7 +266,10 @@ describe('a process that ends', () => {
         AS a (hour, cost)`;
     clock.ms += ALLOWANCE_RECOVER_MS;
     expect(await other.ask(BUDGET, keyId)).not.toBeInstanceOf(OpenAiRefusal);
-    await other.use(BUDGET, { tokens: 0, cost: 5 }, keyId);
+    // Its very last record is stored.
+    await database.sql`
+      UPDATE model_usage SET cost = cost + 0.5 WHERE key_id = ${keyId} AND hour = '2026-11-30T23:00:00'`;
+    clock.ms += ALLOWANCE_RECOVER_MS;
     expect(await other.ask(BUDGET, keyId)).toBeInstanceOf(OpenAiRefusal);
   });
 });
