@@ -7,8 +7,8 @@ import { newId } from '../core/ids.ts';
 import type { TraceContext } from '../core/trace-context.ts';
 import { currentTrace, endingWith, startSpan, traceHeaders } from '../core/tracing.ts';
 import { type EventBuffer, PACK_BYTES_MAX } from './buffer/event-buffer.ts';
-import { OWN_SOURCE } from './check-event.ts';
 import { APPEND_GATHER_MS, WAITING_BYTES_MAX } from './limits.ts';
+import { OWN_SOURCE } from './own-source.ts';
 import { encodeRow, toPack } from './row.ts';
 
 /** Rows of one request or of several that share a pack. */

@@ -4,7 +4,6 @@ import { parseDateTime } from '../core/date-time.ts';
 import { type ValidationEntry, valueError } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
 import { findUnstorable, isNestedDeeper, isRawNumber } from '../core/json.ts';
-import { toNormalForm } from '../core/normal-form.ts';
 import { JSON_NESTING_MAX } from '../http/limits.ts';
 import { missing } from '../http/mistakes.ts';
 import { isJsonMediaType } from '../http/validation.ts';
@@ -18,18 +17,8 @@ import {
   SUBJECT_BYTES_MAX,
   TYPE_BYTES_MAX,
 } from './limits.ts';
+import { isOwnSource, OWN_SOURCE } from './own-source.ts';
 import type { UsageEvent } from './row.ts';
-
-/** The source of the service's own events: they say who has signed in, and what was written. */
-export const OWN_SOURCE = 'atrium';
-
-/** Blanks, controls, accents, and characters without a shape of their own. */
-const UNSEEN = /[\p{Z}\p{C}\p{M}\p{Default_Ignorable_Code_Point}]/gu;
-
-/** Whether it is the service's own source, whatever the case, compatibility forms, accents and invisible characters. */
-export const isOwnSource = (source: string): boolean =>
-  source.length <= SOURCE_BYTES_MAX &&
-  toNormalForm(source, 'NFKD').toLowerCase().replaceAll(UNSEEN, '') === OWN_SOURCE;
 
 /** A CloudEvent of a request, which is not checked yet. */
 export class SentEvent {

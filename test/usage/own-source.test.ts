@@ -1,7 +1,7 @@
 // Nobody but the service sends events of the source `atrium`, however the name is written.
 
 import { expect, test } from 'bun:test';
-import { isOwnSource } from '../../src/usage/check-event.ts';
+import { isOwnSource } from '../../src/usage/own-source.ts';
 
 test.each([
   'atrium',
@@ -18,12 +18,28 @@ test.each([
   'atrium\u2060',
   'atrium\u{e0041}',
   'atrium\ufe0f',
+  'аtrium', // Cyrillic а
+  'аtгіυм',
+  'ΑΤRΙUΜ', // Greek capitals
+  'ɑtrium',
+  'atrıum',
+  'atrlum',
+  'atr1um',
+  'atr|um',
+  'atriurn',
   'ａｔｒｉｕｍ',
   '𝐚𝐭𝐫𝐢𝐮𝐦',
   '𝒜𝓉𝓇𝒾𝓊𝓂',
   'ⓐⓣⓡⓘⓤⓜ',
+  '🅰🆃🆁🅸🆄🅼',
+  '🇦🇹🇷🇮🇺🇲',
+  'ᴀᴛʀɪᴜᴍ',
   'átriüm',
   'ạṭṛịụṃ',
+  'aŧrium',
+  'atԼium',
+  'ꭺꭲꭱꭵᑌꮇ',
+  '\u202emuirta',
 ])('%p is the own source, or looks like it', (source) => expect(isOwnSource(source)).toBe(true));
 
 test.each([

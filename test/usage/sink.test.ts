@@ -44,7 +44,12 @@ const eventIn = (workspaceId: string, fields: Partial<UsageEvent> = {}): UsageEv
 
 /** The same buffer with other methods: a fake of what becomes of their calls. */
 const changed = (buffer: EventBuffer, methods: Partial<EventBuffer>): EventBuffer =>
-  Object.assign(Object.create(buffer), methods);
+  new Proxy(buffer, {
+    get(target, name) {
+      const found: unknown = Reflect.get(name in methods ? methods : target, name);
+      return typeof found === 'function' ? found.bind(target) : found;
+    },
+  });
 
 async function openJournal(): Promise<EventBuffer> {
   const buffer = new Journal({

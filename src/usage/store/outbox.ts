@@ -3,7 +3,7 @@
 import type { EventProjection } from '../../core/event.ts';
 import { newId } from '../../core/ids.ts';
 import type { Reserved, Sql } from '../../infra/postgres/client.ts';
-import { OWN_SOURCE } from '../check-event.ts';
+import { OWN_SOURCE } from '../own-source.ts';
 import { encodeRow } from '../row.ts';
 import { createDeadLetterStore, type NewDeadLetter } from './dead-letters.ts';
 import { lockStripes } from './lock-stripes.ts';
