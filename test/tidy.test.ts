@@ -185,20 +185,24 @@ test('files of the front end are, too, but for its messages', () => {
 
 /** Lines that each part of the server has reached. They only fall; a new capability raises its own area's in the commit that brings it. */
 const LENGTHS = {
-  'src/': 62_030,
-  'src/access/': 4125,
-  'src/bots/': 2151,
-  'src/chat/': 4195,
-  'src/compute/': 370,
-  'src/config.ts': 245,
+  'src/': 54_855,
+  'src/access/': 4036,
+  'src/admin/': 882,
+  'src/backup/': 915,
+  'src/bots/': 1950,
+  'src/chat/': 3863,
+  'src/compute/': 330,
+  'src/config.ts': 243,
   'src/console/': 398,
-  'src/core/': 3055,
-  'src/documents/': 15_525,
-  'src/embedded/': 3405,
-  'src/gateway/': 9310,
-  'src/http/': 4070,
-  'src/infra/': 4320,
-  'src/usage/': 4430,
+  'src/core/': 2840,
+  'src/documents/': 13_448,
+  'src/embedded/': 3035,
+  'src/gateway/': 7991,
+  'src/http/': 3955,
+  'src/infra/': 3237,
+  'src/mcp/': 1068,
+  'src/processes/': 633,
+  'src/usage/': 4310,
 };
 
 test.each(Object.entries(LENGTHS))('%s has at most %d lines', (folder, linesMax) => {

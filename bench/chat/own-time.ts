@@ -5,7 +5,7 @@ import { milliseconds, multiple, printTable, verdict, whole } from '../lib/repor
 import { exchange, measure, newSession, percentile, type Setting, startSetting } from './setting.ts';
 
 const FLIGHT = 32;
-const P50_TARGET = 6;
+const P50_TARGET = 8;
 const P99_TARGET = 4;
 const WARM_UP_SECONDS = 3;
 /** A quick model: it takes half of this on average, by chance, so that sessions do not march in step. */

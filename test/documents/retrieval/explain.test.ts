@@ -3,6 +3,7 @@
 import { describe, expect, test } from 'bun:test';
 import { createExplainer } from '../../../src/documents/retrieval/explain.ts';
 import { createStemmer } from '../../../src/documents/retrieval/stems.ts';
+import { eventually } from '../../support/child.ts';
 import { testDatabase } from '../../support/database.ts';
 import { shareHeld } from '../../support/event-loop.ts';
 import { shared } from '../../support/shared.ts';
@@ -10,7 +11,7 @@ import { inWorkspace, retrievalIn } from './setting.ts';
 
 const { sql } = await shared(testDatabase());
 const retrieval = retrievalIn(sql);
-const { explain } = createExplainer({ sql, stemmer: createStemmer() });
+const { explain, inTurn } = createExplainer({ sql, stemmer: createStemmer() });
 
 const PASSAGES = 40;
 const LENGTH = 4000;
@@ -46,6 +47,22 @@ test('the work ends when its caller leaves', async () => {
   const explaining = explain(inWorkspace('acme'), 'ก', passages, leaving.signal);
   leaving.abort(new Error('gone'));
   await expect(explaining).rejects.toThrow('gone');
+});
+
+test('one answer of a workspace is explained at a time, and that of another does not wait for it', async () => {
+  const running: string[] = [];
+  const gate = Promise.withResolvers<void>();
+  const answer = (workspaceId: string) => async () => {
+    running.push(workspaceId);
+    await gate.promise;
+  };
+  const many = Array.from({ length: 40 }, () => inTurn('busy', answer('busy')));
+  const quiet = inTurn('quiet', answer('quiet'));
+  await eventually('the answer of the other workspace to begin', () => running.includes('quiet'));
+  expect(running).toEqual(['busy', 'quiet']);
+  gate.resolve();
+  await Promise.all([...many, quiet]);
+  expect(running).toHaveLength(41);
 });
 
 test('words of scripts without blanks that touch are one place; others are places of their own', async () => {

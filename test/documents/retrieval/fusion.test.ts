@@ -2,6 +2,7 @@
 
 import { expect, test } from 'bun:test';
 import { fuse } from '../../../src/documents/retrieval/fusion.ts';
+import { FEW_DOCUMENTS } from '../../../src/documents/retrieval/limits.ts';
 import type { SearchVectors } from '../../../src/documents/vectors/search.ts';
 import { testDatabase } from '../../support/database.ts';
 import { shared } from '../../support/shared.ts';
@@ -108,6 +109,9 @@ test('in every mode there are as many passages as asked for, behind those that t
     'en',
     ...Array.from({ length: 20 }, () => 'A gasket, among other things.'),
   );
+  // So many documents that the vectors are not asked for those of the caller alone.
+  for (let document = 0; document < FEW_DOCUMENTS; document++)
+    await retrieval.store(other, 'en', 'The flange.');
   const all = await sql<{ passageId: string; documentId: string }[]>`
     SELECT id::text AS "passageId", document_id AS "documentId" FROM document_passages
     WHERE workspace_id = ${workspaceId} ORDER BY id`;
