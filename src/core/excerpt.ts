@@ -134,7 +134,7 @@ function sentenceWithMost(
   return best;
 }
 
-const weightOf = (terms: Iterable<[string, number]>): number => {
+export const weightOf = (terms: Iterable<[string, number]>): number => {
   let sum = 0;
   for (const [, weight] of terms) sum += weight;
   return sum;

@@ -27,7 +27,7 @@ export type StreamOptions = {
   shutdown: AbortSignal;
   /** Called once. The last bytes are sent when it resolves. */
   onEnd(end: Ended): Promise<void>;
-  /** Called with the bytes that the client is sent. */
+  /** Called with the bytes for the client, before they are sent. */
   onBytes?: ((bytes: Uint8Array) => void) | undefined;
 };
 
@@ -204,16 +204,18 @@ class ClientStream implements UnderlyingDefaultSource<Uint8Array> {
     else void this.sendLast(last, 'failed', failure);
   }
 
-  /** The usage record is durable before the last byte is sent. */
+  /** The usage record is durable before the last bytes are sent, and the span of the call, which ends with it, shows them. */
   private async sendLast(
     last: string | Uint8Array,
     outcome: Ended['outcome'],
     failure?: OpenAiRefusal,
   ): Promise<void> {
+    const bytes = typeof last === 'string' ? Buffer.from(last) : last;
+    this.options.onBytes?.(bytes);
     const { ended, recorded } = this.end(outcome, failure);
     await recorded;
     if (!this.left) {
-      this.send(typeof last === 'string' ? Buffer.from(last) : last);
+      if (bytes.length > 0) this.client.enqueue(bytes);
       this.client.close();
     }
     this.over.resolve(ended);

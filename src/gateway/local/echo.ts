@@ -82,6 +82,12 @@ const completionOptions = TypeCompiler.Compile(CompletionOptions);
 
 type Choice = { text: string; tokens: number; finishReason: 'stop' | 'length' | 'tool_calls' };
 
+/** What every caller sends, in words. */
+const NEEDED: Record<string, string> = {
+  messages: "'messages' must be a list with an entry",
+  prompt: "'prompt' must be a text or a list of texts",
+};
+
 /** Throws 400, which names the member, for invalid and for unsupported options. */
 export async function echo({ endpoint, request }: ModelCall): Promise<Answer> {
   const { body, stream, includesUsage } = request;
@@ -94,7 +100,8 @@ export async function echo({ endpoint, request }: ModelCall): Promise<Answer> {
       .slice(1)
       .replaceAll(/\/(\d+)/g, '[$1]')
       .replaceAll('/', '.');
-    throw invalid(param, `'${param}' is not supported by ${LOCAL_CHAT_MODEL}: ${mistake.message}`);
+    const said = NEEDED[param] ?? `'${param}' is not what ${LOCAL_CHAT_MODEL} takes: ${mistake.message}`;
+    throw invalid(param, said);
   }
   const how = { stream, includesUsage };
   return endpoint === 'chat'
@@ -114,7 +121,7 @@ async function echoChat(options: Static<typeof ChatOptions>, how: How): Promise<
     Array.isArray(content) ? content.map(({ text = '' }) => text).join('') : (content ?? ''),
   );
   const last = messages.findLastIndex(({ role }) => role === 'user');
-  const told = withQuotes((texts[last] ?? '').slice(0, READ_LENGTH_MAX), texts[last - 1] ?? '');
+  const told = await withQuotes((texts[last] ?? '').slice(0, READ_LENGTH_MAX), texts[last - 1] ?? '');
   const tool = forcedTool(options);
   const { function: { name: called, parameters = { type: 'object' } } = {} } = tool ?? {};
   const text =

@@ -100,8 +100,8 @@ export const documents: readonly Planted[] = [
   {
     mistake: 'passages are numbered before a change that does not know of them is over',
     file: 'src/documents/content/store.ts',
-    text: ' FOR SHARE) d',
-    replacement: ') d',
+    text: ' FOR SHARE OF d',
+    replacement: '',
     test: 'test/documents/feed/order.test.ts',
     name: 'a reading waits for a change',
   },
@@ -208,15 +208,15 @@ export const documents: readonly Planted[] = [
   {
     mistake: 'a bucket with the marks of two databases is swept',
     file: 'src/documents/jobs/custody.ts',
-    text: 'marks.owners.length !== 1 || marks.owners[0] !== identity',
-    replacement: '!marks.owners.includes(identity)',
+    text: 'owners.length !== 1 || owners[0] !== ownerMark(identity)',
+    replacement: '!owners.includes(ownerMark(identity))',
     test: 'test/documents/sweep.test.ts',
     name: 'the marks of two databases',
   },
   {
     mistake: 'an older database sweeps the bucket',
     file: 'src/documents/jobs/custody.ts',
-    text: 'if (marks.reachedBy(identity) > reached) return BEHIND;',
+    text: 'if (reachedBy(identity, marks) > reached) return BEHIND;',
     replacement: '',
     test: 'test/documents/custody.test.ts',
     name: 'says so once',
@@ -224,7 +224,7 @@ export const documents: readonly Planted[] = [
   {
     mistake: 'a database sweeps what an older copy of it has confirmed',
     file: 'src/documents/jobs/custody.ts',
-    text: 'return marks.behind.length > 0 ? DIVERGED : null;',
+    text: "return marks.some((key) => key.startsWith(behindMark(''))) ? DIVERGED : null;",
     replacement: 'return null;',
     test: 'test/documents/custody.test.ts',
     name: 'the newer one beside it',

@@ -242,8 +242,8 @@ export const usage: readonly Planted[] = [
   {
     mistake: 'an acknowledgement that comes late teaches nothing about the time to wait',
     file: 'src/usage/buffer/jetstream/index.ts',
-    text: '      acknowledged.then(hear, () => undefined);\n',
-    replacement: '      acknowledged.then(undefined, () => undefined);\n      void hear;\n',
+    text: '    acknowledged.then(hear, () => undefined);\n',
+    replacement: '    acknowledged.then(undefined, () => undefined);\n    void hear;\n',
     test: 'test/usage/jetstream.test.ts',
     name: 'makes progress with a server that answers slowly',
   },
