@@ -15,7 +15,7 @@ const boundOf = (bucket: number): number => 2 ** (bucket / 2);
 
 /** SQL of the histogram of one time in milliseconds, a `float8` that is not null. */
 export const histogramOf = (ms: string): string =>
-  `('1e' || ${DIGITS} * least(${BUCKETS_COUNT - 1}, ceil(2 * ln(greatest(${ms}, 1)) / ln(2::float8) - 1e-9))::int)::numeric`;
+  `('1e' || ${DIGITS} * least(${BUCKETS_COUNT - 1}, ceil(2 * ln(greatest(${ms}, 1)) / ln(2::float8)))::int)::numeric`;
 
 /** The counts of a decimal number. */
 export const parseHistogram = (text: string): number[] =>
