@@ -185,7 +185,7 @@ test('files of the front end are, too, but for its messages', () => {
 
 /** Lines that each part of the server has reached. They only fall; a new capability raises its own area's in the commit that brings it. */
 const LENGTHS = {
-  'src/': 54_908,
+  'src/': 54_923,
   'src/access/': 4036,
   'src/admin/': 882,
   'src/backup/': 915,
@@ -195,7 +195,7 @@ const LENGTHS = {
   'src/config.ts': 243,
   'src/console/': 398,
   'src/core/': 2840,
-  'src/documents/': 13_448,
+  'src/documents/': 13_463,
   'src/embedded/': 3035,
   'src/gateway/': 8044,
   'src/http/': 3955,

@@ -11,7 +11,7 @@ import type { ReadRequest } from './protocol.ts';
 import { type Reader, ReaderDied, ReaderEnded, ReaderLate, type ReadOutcome } from './reader-process.ts';
 import type { ContentStore, ToRead } from './store.ts';
 
-/** The document was purged or switched off, or is to be read again: nobody waits for the reading. */
+/** The result is not needed: the document was purged, its reading was switched off, or it will be read again. */
 class Unwanted extends Error {}
 
 export function createReadDocument(deps: {
@@ -26,10 +26,14 @@ export function createReadDocument(deps: {
   const { store, reader, log } = deps;
   const oneAtATime = createSemaphore({ runningMax: 1, waitingMax: Number.POSITIVE_INFINITY, refuse: '' });
 
+  /** Documents of a reading that failed without their fault while the database was away: it is counted still. */
+  const unnoted = new Set<string>();
+
   return (id: string): Promise<JobOutcome> => oneAtATime.run(() => readOne(id));
 
   async function readOne(id: string): Promise<JobOutcome> {
-    const document = await store.begin(id);
+    const document = await store.begin(id, unnoted.has(id) ? 1 : 0);
+    unnoted.delete(id);
     if (document === undefined) return 'done';
     const isGiven = document.givenText !== null;
     if (!isGiven && !document.readsFiles) {
@@ -38,6 +42,11 @@ export function createReadDocument(deps: {
     }
     if (!isGiven && kindOf({ name: document.name, contentType: typeOf(document) }) === undefined) {
       await store.keep(document, { state: 'unsupported', reason: 'files of this kind are not read' });
+      return 'done';
+    }
+    if (document.attempts >= READING_ATTEMPTS_MAX) {
+      const reason = 'the service ended each time that the file was read';
+      await store.keep(document, { state: 'failed', reason });
       return 'done';
     }
     // The file is read in a process of its own, for as long as the document is to be read.
@@ -74,7 +83,7 @@ export function createReadDocument(deps: {
     return { retry: reason };
   }
 
-  /** Only failures that the file may have caused are counted; all others are tried again until they succeed. */
+  /** Failures that the file may have caused stay counted; all others are tried again until they succeed. */
   async function failed(document: ToRead, error: unknown): Promise<JobOutcome> {
     const { id } = document;
     if (error instanceof Unwanted) {
@@ -84,6 +93,7 @@ export function createReadDocument(deps: {
     if (error instanceof ReaderEnded) return again(document, 'the service ended while the file was read');
     if (!(error instanceof ReaderDied)) {
       log.warn({ document: id }, 'the text of a document could not be kept; it will be read again');
+      await store.noteFailure(document, 'the text could not be kept').catch(() => unnoted.add(id));
       throw error;
     }
     const isLate = error instanceof ReaderLate;

@@ -16,7 +16,7 @@ export type ContentState = 'pending' | 'ready' | 'empty' | 'unsupported' | 'fail
 export type ToRead = {
   id: string;
   revision: number;
-  /** Readings before this one that failed because of the file. */
+  /** Readings before this one that failed because of the file, or ended with their process. */
   attempts: number;
   givenText: string | null;
   givenFormat: TextFormat | null;
@@ -89,23 +89,28 @@ export function createContentStore(
       return row;
     },
 
-    /** Begins a reading, after changes of who may see the document (decision 025); undefined where there is nothing to read. */
-    async begin(id: string): Promise<ToRead | undefined> {
+    /**
+     * Begins a reading, after changes of who may see the document (decision 025); undefined where there is nothing to read. It is counted
+     * until its outcome is noted, because the file may end the process. `unnoted`: counted readings whose outcome could not be noted.
+     */
+    async begin(id: string, unnoted = 0): Promise<ToRead | undefined> {
       const [row] = await sql<ToRead[]>`
-        SELECT d.id, c.revision, c.attempts, c.given_text AS "givenText",
+        UPDATE document_contents c SET attempts = greatest(0, c.attempts - ${unnoted}::integer) + 1
+        FROM (SELECT * FROM documents WHERE id = ${id} FOR SHARE) d
+        WHERE c.document_id = d.id AND c.state = 'pending'
+        RETURNING d.id, c.revision, c.attempts - 1 AS attempts, c.given_text AS "givenText",
           c.given_format AS "givenFormat", c.given_language AS "givenLanguage", d.object_key AS "objectKey", d.name,
-          d.content_type AS "contentType", ${readsFiles}
-        FROM documents d JOIN document_contents c ON c.document_id = d.id
-        WHERE d.id = ${id} AND c.state = 'pending' FOR SHARE OF d`;
+          d.content_type AS "contentType", ${readsFiles}`;
       return row;
     },
 
-    /** Leaves a reading that takes long to the process for slow files. */
-    async postpone({ id, revision }: Turn): Promise<void> {
+    /** Leaves a reading that takes long to the process for slow files; it is not counted. */
+    async postpone({ id, revision, attempts }: Turn & Pick<ToRead, 'attempts'>): Promise<void> {
       await sql`
         WITH asked AS (
-          SELECT document_id, workspace_id FROM document_contents
-          WHERE document_id = ${id} AND revision = ${revision} AND state = 'pending')
+          UPDATE document_contents SET attempts = ${attempts}
+          WHERE document_id = ${id} AND revision = ${revision} AND state = 'pending'
+          RETURNING document_id, workspace_id)
         ${enqueueReadings(sql, SLOW_READING, sql`asked`)}`;
     },
 
@@ -116,7 +121,7 @@ export function createContentStore(
       return rows.length > 0;
     },
 
-    /** Notes why a reading is repeated, and how many have failed because of the file. */
+    /** Notes why a reading is repeated, and how many are counted. */
     async noteFailure(
       { id, revision, attempts }: Turn & Pick<ToRead, 'attempts'>,
       reason: string,

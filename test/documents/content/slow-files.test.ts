@@ -78,6 +78,7 @@ test('a file that exceeds its time is not tried again', async () => {
     state: 'failed',
     reason: 'the file takes too long to be read',
   });
+  expect(await attemptsOf(id)).toBe(1);
 });
 
 test('a file that needs too much memory is tried again, and is not left to the process for slow ones', async () => {

@@ -214,6 +214,24 @@ test('a file that its reader dies of is tried three times, then the document has
   expect(await read(id)).toBe('done');
 });
 
+test('a file with which the service ends is begun three times, and is not read again', async () => {
+  const viewer = person();
+  const id = await added(viewer);
+  // What a process leaves that is killed while it reads.
+  for (let time = 0; time < 3; time++) expect((await contents.begin(id))?.id).toBe(id);
+  let readings = 0;
+  const read = readWith(async () => {
+    readings += 1;
+    return { reading: { ...found, memory: 0 }, chunks: chunksOf('abc') };
+  });
+  expect(await read(id)).toBe('done');
+  expect(readings).toBe(0);
+  expect(await states.find(viewer, id)).toMatchObject({
+    state: 'failed',
+    reason: 'the service ended each time that the file was read',
+  });
+});
+
 test('while the store is away nothing is counted, however often it is tried', async () => {
   const viewer = person();
   const id = await added(viewer);

@@ -100,8 +100,8 @@ export const documents: readonly Planted[] = [
   {
     mistake: 'passages are numbered before a change that does not know of them is over',
     file: 'src/documents/content/store.ts',
-    text: ' FOR SHARE OF d',
-    replacement: '',
+    text: ' FOR SHARE) d',
+    replacement: ') d',
     test: 'test/documents/feed/order.test.ts',
     name: 'a reading waits for a change',
   },
