@@ -58,7 +58,7 @@ export async function takeBackup(directory: string, deps: BackupDeps) {
   if (taken === 'held') throw new BackupRefused('another backup of this database is running');
   const { rows, waiting, copied } = taken;
   const { missing } = copied;
-  // 4. Once everything that the manifest names is on the disk, it is replaced. Then what nobody needs goes.
+  // 4. Once all files of the new manifest are on the disk, it replaces the former one. Then files that it does not name are deleted.
   await syncFolder(folder.rows(rows.id));
   await objects.sync();
   const about = { atrium: version, database, missing_objects: missing.sort(), events_waiting: waiting };

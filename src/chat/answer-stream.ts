@@ -38,7 +38,7 @@ export class AnswerStream {
     for (const listener of this.#listeners) listener({ text });
   }
 
-  /** Whoever received a part of the text gets the reason. */
+  /** Takes the text back; listeners that have received a part of it are told the reason. */
   retract(reason: ServiceError): void {
     const wasTold = this.#text !== '';
     this.#text = '';

@@ -1,7 +1,7 @@
 // The answers that this process makes, one at a time in each session, and those of other processes that it waits for.
 //
 // The questions of a session wait in a queue in the database; each belongs to the process that accepted it. A process begins an
-// answer when it is first in its queue. Whoever finishes the one before begins the next, or notifies its process; every second each
+// answer when it is first in its queue. The process that finishes an answer begins the next one, or notifies its process; every second each
 // process also looks at its answers, so a lost notification costs a second. A process that gave no sign of life for ALIVE_MS counts
 // as dead: others make its answers. If it was only paused, its attempt cannot be stored any more, and no more of it is sent.
 

@@ -143,7 +143,7 @@ export function createSessionStore(sql: Sql) {
     },
 
     /**
-     * Reads the next sessions that are old enough, deletes those that nobody has used since `before`, and returns how many it read:
+     * Reads the next sessions that are old enough, deletes those that were not used since `before`, and returns how many it read:
      * 0 at the end, and the next call begins again. Sessions are read by age, because an index of their last use would cost each
      * message.
      */

@@ -64,7 +64,7 @@ function priceOfPicture(prices: NonNullable<Price['perImage']>, { body }: Gatewa
   return Math.max(...prices.values());
 }
 
-/** Throws 400 where the key has a budget, and nobody has said what the model costs. */
+/** Throws 400 where the key has a budget and the model has no stated price. */
 export function requirePrice({ id, price, targets }: Model, { limits }: Caller): void {
   if (limits.budget_per_month === undefined || price !== undefined) return;
   if (targets.every(({ target }) => target.upstream === undefined)) return;

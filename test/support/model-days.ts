@@ -1,19 +1,7 @@
 // Sums of days of models, made of the hours that a test has written.
 
+import { SUMS } from '../../src/gateway/accounting/projection.ts';
 import type { Sql } from '../../src/infra/postgres/client.ts';
-
-const SUMS = [
-  'requests',
-  'estimated',
-  'prompt_tokens',
-  'completion_tokens',
-  'cost',
-  'latency_ms',
-  'first_events',
-  'first_event_ms',
-  'latency_histogram',
-  'first_event_histogram',
-];
 
 /** Replaces all sums of days. */
 export async function sumModelDays(sql: Pick<Sql, 'unsafe'>): Promise<void> {

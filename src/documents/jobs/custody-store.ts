@@ -41,7 +41,7 @@ export function createCustodyStore(sql: Sql) {
     keepProblem: (problem: string | null): Promise<unknown> => sql`
       UPDATE documents_identity SET bucket_problem = ${problem} WHERE bucket_problem IS DISTINCT FROM ${problem}`,
 
-    /** As far as the bucket says, at least. */
+    /** Raises the counter to what the bucket has, where that is more. */
     catchUp: (reached: number): Promise<unknown> =>
       sql`UPDATE documents_identity SET reached = greatest(reached, ${reached}::integer)`,
 

@@ -173,7 +173,7 @@ export function createGraphMaintenance(deps: {
       signal.throwIfAborted();
       after = await fill(connection, state, graph, after);
     }
-    // It takes minutes where there are millions of vectors; writing goes on meanwhile.
+    // It takes minutes for millions of vectors; passages can be written during this time.
     await connection.unsafe(`SET maintenance_work_mem = '${GRAPH_MEMORY_MIB}MB'`);
     await connection.unsafe(
       `CREATE INDEX CONCURRENTLY document_graph_vectors_${graph} ON document_graph_vectors

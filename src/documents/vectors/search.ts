@@ -75,8 +75,8 @@ export function createSearchVectors(deps: {
 
   /**
    * The passages of a workspace whose vectors are nearest to the query's, as the engine finds them: best first, fewer than asked for only
-   * where there are no more; among `documents` alone, and exactly, where they are given. A passage may have been replaced or purged
-   * meanwhile, and whether the caller may see it is to be checked. Undefined where nothing is embedded yet, and where vectors are
+   * where there are no more; among `documents` alone, and exactly, where they are given. The caller of this function
+   * checks that a passage still exists and that the person may see it. Undefined where nothing is embedded yet, and where vectors are
    * not available now: they are being loaded, have no room, or the model does not answer. Rejects with the signal's reason when it
    * aborts, and as the database does.
    */

@@ -13,7 +13,7 @@ const SUFFIX = '/models';
  */
 export const toRecordsWorkspace = (workspaceId: string): string => `${workspaceId}${SUFFIX}`;
 
-const SUMS = [
+export const SUMS = [
   'requests',
   'estimated',
   'prompt_tokens',

@@ -61,7 +61,7 @@ export const SESSION_MARK = 'atrium.session';
 const ANSWER_GRACE_MS = 1_000;
 /**
  * Bounds the locks of a process that hangs: a transaction waits only for the database. It is shorter than the limit of a statement,
- * so that whoever waits for such a lock is still answered.
+ * so that callers that wait for such a lock are still answered.
  */
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 8_000;
 const IDLE_MS_MAX = 300_000;
@@ -72,7 +72,7 @@ const CLOSED = 'The connections to the database have been closed';
  * Connects lazily: the first statement opens the first connection. A connection serves one caller at a time.
  *
  * A statement waits for a connection for at most `statementTimeoutMs` + 1 s, and as long for its answer, also when the server
- * hangs; `isUnavailable` recognises these errors. When a connection is lost, whoever waits for one fails at once, and the next statement
+ * hangs; `isUnavailable` recognises these errors. When a connection is lost, callers that wait for one fail at once, and the next statement
  * opens one again. Sessions are in UTC; bigint columns are numbers where exact; notices are not logged.
  */
 export function connectPostgres(options: ClientOptions) {
